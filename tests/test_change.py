@@ -223,7 +223,7 @@ assert tools(PRODUCT)["count_births"].description == (
 """
 
 KEY: Final[Edit] = {
-    "serve/contract/search_answers.py": (
+    "serve/contract/company_answers.py": (
         (
             "    apercu: Annotated[",
             '    pages: Annotated[Count, Text("Les pages à montrer.", "Pages to show.")]\n',

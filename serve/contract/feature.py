@@ -16,7 +16,7 @@ from typing import Annotated, Any, Final, NamedTuple, get_args, get_origin
 
 import orjson
 
-from serve.contract import answers, errors, record_answers, search_answers
+from serve.contract import answers, company_answers, errors, record_answers
 from serve.contract.declaration import Component, Schema, component_name, component_schema
 from serve.contract.errors import ApiError
 from serve.contract.operation import Operation
@@ -134,7 +134,7 @@ class Product:
                 yield import_module(f"{part.package}.{name}")
 
 
-_MODULES: Final = (answers, search_answers, record_answers)
+_MODULES: Final = (answers, company_answers, record_answers)
 
 
 def component_schemas(lang: Lang, product: Product | None = None) -> dict[str, Schema]:

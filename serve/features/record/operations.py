@@ -18,7 +18,7 @@ from serve.access.company_path import (
 )
 from serve.access.envelope import Record
 from serve.access.rights import most_rows
-from serve.contract import errors, parameters, record_answers, search_answers, seed_tables
+from serve.contract import company_answers, errors, parameters, record_answers, seed_tables
 from serve.contract.errors import ApiError
 from serve.contract.feature import Feature
 from serve.contract.operation import RECORD_PATH, Operation, company_link
@@ -104,7 +104,7 @@ def _prepare_record(
 
 def identifiants(
     request: Request, generation: OpenGeneration
-) -> PreparedCall[search_answers.Identification]:
+) -> PreparedCall[company_answers.Identification]:
     """The companies with a number, at most as many as the plan shows of a search.
 
     Raises:
@@ -118,7 +118,7 @@ def identifiants(
     tag = etag(generation.id, plan.slug, request.caller.souscrit, "identifiants", number)
     headers = private_headers(tag, generation.id)
 
-    async def run() -> "CallResult[search_answers.Identification]":
+    async def run() -> "CallResult[company_answers.Identification]":
         if not matches.places:
             await refuse_deleted(generation, shards, number)
             near = await generation.in_thread(
@@ -132,10 +132,10 @@ def identifiants(
         most = most_rows(plan)
         companies = [shards[iso2].company(row) for iso2, row in matches.places[:most]]
         candidates = [
-            search_answers.SocieteNumerotee(iso2=one["iso2"], id=one["id"], nom=one["nom"])
+            company_answers.SocieteNumerotee(iso2=one["iso2"], id=one["id"], nom=one["nom"])
             for one in companies
         ]
-        content = search_answers.Identification(type=matches.type, candidats=candidates)
+        content = company_answers.Identification(type=matches.type, candidats=candidates)
         return CallResult(200, content, headers)
 
     # Whoever has the answer of an absent company has none to compare with.
@@ -160,7 +160,7 @@ FEATURE: Final = Feature(
         ),
         Operation(
             "lookUp", "/api/v1/identifiants/{valeur}", "identifiants", "call", "Companies",
-            identifiants, search_answers.Identification, search_answers.IdentificationRefusee, place=160,
+            identifiants, company_answers.Identification, company_answers.IdentificationRefusee, place=160,
             path_parameters=(VALEUR,), tool="look_up", parameters=parameters.PINNED,
             links=[company_link("candidats/0")],
         ),

@@ -4,8 +4,8 @@ from typing import Final
 
 from serve.access.burst_gate import Limiter
 from serve.access.context import ServerContext
+from serve.contract import company_answers as answers
 from serve.contract import parameters
-from serve.contract import search_answers as answers
 from serve.contract.feature import Feature, OpenFeature
 from serve.contract.operation import Operation, company_link
 from serve.features.search import repartition, suggestions

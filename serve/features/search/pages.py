@@ -10,7 +10,7 @@ from serve.access import admission
 from serve.access.admission import Call
 from serve.access.call import Response
 from serve.contract import parameters
-from serve.contract.search_answers import Suggestions
+from serve.contract.company_answers import Suggestions
 from serve.contract.text import Text
 from serve.features.search import explorer_page
 from serve.features.search.suggestions import suggestions

@@ -12,9 +12,9 @@ from typing import Final
 from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
 from serve.contract import notation, seed_tables
 from serve.contract.answers import activities_of
+from serve.contract.company_answers import Effectifs, Repartition
 from serve.contract.declaration import ABSENT
 from serve.contract.parameters import FILTERS, SCOPE, VERSION, Parameter
-from serve.contract.search_answers import Effectifs, Repartition
 from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import reader, values

@@ -12,8 +12,7 @@ from serve.access import rights
 from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
 from serve.contract import activities
 from serve.contract.answers import activities_of
-from serve.contract.parameters import PAYS, VERSION, Q
-from serve.contract.search_answers import (
+from serve.contract.company_answers import (
     ActiviteSuggeree,
     Mot,
     SecteurSuggere,
@@ -21,6 +20,7 @@ from serve.contract.search_answers import (
     Suggestions,
     VilleSuggeree,
 )
+from serve.contract.parameters import PAYS, VERSION, Q
 from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from serve.request import reader, values

@@ -9,9 +9,7 @@ from serve.access import admission
 from serve.access.call import CallResult
 from serve.access.envelope import SearchResult
 from serve.contract.answers import activities_of
-from serve.contract.declaration import Schema, members
-from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
-from serve.contract.search_answers import (
+from serve.contract.company_answers import (
     Effectifs,
     Mot,
     Recherche,
@@ -21,6 +19,8 @@ from serve.contract.search_answers import (
     Suggestions,
     VilleSuggeree,
 )
+from serve.contract.declaration import Schema, members
+from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
 from serve.features.search.societes import societes
 from serve.request.query_string import Pairs
 from serve.surfaces.mcp import arguments, outputs, results

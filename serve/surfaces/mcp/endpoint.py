@@ -23,8 +23,8 @@ from serve.contract.feature import Product
 from serve.observe.request_trace import RequestTrace
 from serve.request import json_body
 from serve.request.query_string import Pairs
-from serve.surfaces.mcp import arguments, messages, results, versions
-from serve.surfaces.mcp.messages import Id, Message, RpcError
+from serve.surfaces.mcp import arguments, protocol, results, versions
+from serve.surfaces.mcp.protocol import Id, Message, RpcError
 from serve.surfaces.mcp.results import ToolCall, ToolResult
 from serve.surfaces.mcp.tool_list import THIRD_PARTIES, Tool, tools
 from shards.errors import MissingCountryError
@@ -67,9 +67,9 @@ async def respond(context: ServerContext, post: RpcPost, trace: RequestTrace) ->
         if caller.account is None:
             await context.lanes.enter(trace)
             context.gate.files(trace.address, context.now())
-        value = await loop_guard.parse(len(post.raw), partial(messages.document, post.raw))
+        value = await loop_guard.parse(len(post.raw), partial(protocol.document, post.raw))
         if isinstance(value, list) and versions.has_batches(post.headers):
-            return await _answer_batch(context, post, messages.batch(value), trace)
+            return await _answer_batch(context, post, protocol.batch(value), trace)
     except RpcError as error:
         return of_rpc_error(error)
     except StoreUnavailable as error:
@@ -93,9 +93,9 @@ async def _answer(
     context: ServerContext, post: RpcPost, value: Any, trace: RequestTrace
 ) -> Response:
     """The response to the message in a JSON value."""
-    found_id = messages.legible_id(value)
+    found_id = protocol.legible_id(value)
     try:
-        message = messages.message(value)
+        message = protocol.message(value)
         if message.method != "tools/call":  # a call has the limits of its route
             context.gate.files(trace.address, context.now())
         modern = versions.is_modern(message, post.headers)
@@ -130,7 +130,7 @@ def _unavailable_response(
 
 def of_error(error: ApiError, found_id: Id | None = None) -> Response:
     """The response to an error of the transport or the service, rather than of the message."""
-    response = of_rpc_error(messages.of_api(error), found_id)
+    response = of_rpc_error(protocol.of_api(error), found_id)
     return response._replace(headers={**response.headers, **error.headers})
 
 
@@ -158,7 +158,7 @@ async def _answer_modern(
     if message.method == "tools/call":
         return await _call_tool(context, post, message, trace, around)
     known = ("server/discover", "tools/list", "tools/call")
-    raise messages.method_not_found(message.method, known)
+    raise protocol.method_not_found(message.method, known)
 
 
 async def _answer_legacy(
@@ -182,14 +182,14 @@ async def _answer_legacy(
         if message.method == "tools/call":
             return await _call_tool(context, post, message, trace, {})
         known = ("initialize", "ping", "tools/list", "tools/call")
-        raise messages.method_not_found(message.method, known)
+        raise protocol.method_not_found(message.method, known)
     except RpcError as error:
         return of_rpc_error(error, message.id)._replace(status=200)
 
 
 def _tool_list(product: Product, message: Message) -> dict[str, Any]:
     if message.params.get("cursor") is not None:
-        raise messages.invalid_params(
+        raise protocol.invalid_params(
             "params.cursor is given, and there is one page of tools; leave it out"
         )
     return {"tools": [tool.definition for tool in tools(product).values()]}
@@ -230,18 +230,18 @@ def _tool(product: Product, message: Message) -> tuple[Tool, Mapping[str, Any]]:
     """The tool that is called, and its arguments."""
     name, given = message.params.get("name"), message.params.get("arguments")
     if not isinstance(name, str):
-        raise messages.invalid_params(
+        raise protocol.invalid_params(
             f"params.name is {json_body.shown_value(name).en}; send the name of a tool, as tools/list has it"
         )
     if name not in tools(product):
-        raise messages.unknown_tool(name, list(tools(product)))
+        raise protocol.unknown_tool(name, list(tools(product)))
     tool = tools(product)[name]
     try:
         given = arguments.typed({"arguments": given}, _CALL_SCHEMA)["arguments"]
     except ApiError as error:
-        raise messages.invalid_params(f"params.{error.texts.en}") from error
+        raise protocol.invalid_params(f"params.{error.texts.en}") from error
     if not isinstance(given, dict | None):
-        raise messages.invalid_params(
+        raise protocol.invalid_params(
             f"params.arguments is {json_body.shown_value(given).en}; send an object"
         )
     return tool, given or {}

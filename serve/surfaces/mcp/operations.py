@@ -19,9 +19,9 @@ from serve.contract.operation import Operation
 from serve.http import body_reader
 from serve.http.http_request import HttpRequest
 from serve.request import json_body
-from serve.surfaces.mcp import endpoint, messages, versions
+from serve.surfaces.mcp import endpoint, protocol, versions
 from serve.surfaces.mcp.endpoint import RpcPost
-from serve.surfaces.mcp.messages import RpcError
+from serve.surfaces.mcp.protocol import RpcError
 
 _ANY: Final = "*"
 _HEADERS: Final = (versions.VERSION, versions.METHOD, versions.NAME)
@@ -35,7 +35,7 @@ async def respond(request: HttpRequest) -> Response:
         check_origin(origin, headers.get("Host"), config.base_url, config.mcp_origins)
         if request.target.query:
             # Here too, a key in the URL would be in every log on the way (A5).
-            raise messages.invalid_request("it has a query string; send the body alone")
+            raise protocol.invalid_request("it has a query string; send the body alone")
         json_body.check_kind(headers.get("Content-Type"), headers.get("Content-Encoding"))
         # A header that was sent twice then differs from what the body repeats.
         sent = {name: value for name in _HEADERS if (value := request.header(name)) is not None}
@@ -62,7 +62,7 @@ def check_origin(
         RpcError: 403.
     """
     if host is not None and not _is_own_name(_name(f"//{host}"), base_url):
-        raise messages.forbidden_header("Host", host)
+        raise protocol.forbidden_header("Host", host)
     if origin is None or _ANY in allowed or origin in allowed:
         return
     of_base = urlsplit(base_url)
@@ -72,7 +72,7 @@ def check_origin(
     public = base_url and not _is_local(of_base.hostname)
     if not public and origin.startswith(("http://", "https://")) and _is_local(_name(origin)):
         return
-    raise messages.forbidden_header("Origin", origin)
+    raise protocol.forbidden_header("Origin", origin)
 
 
 def _is_own_name(name: str | None, base_url: str) -> bool:

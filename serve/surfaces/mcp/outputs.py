@@ -9,8 +9,8 @@ from functools import cache
 from typing import Any, Final
 
 from serve.contract import company_fields, feature
+from serve.contract.company_answers import TexteVoulu
 from serve.contract.declaration import Schema, component_schema
-from serve.contract.search_answers import TexteVoulu
 
 # The fields of a company in a search: enough to choose one, not to describe it.
 COMPACT: Final = tuple(field.champ for field in company_fields.fields() if field.in_tools)

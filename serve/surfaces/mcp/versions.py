@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from serve.request import json_body
-from serve.surfaces.mcp import messages
-from serve.surfaces.mcp.messages import Message
+from serve.surfaces.mcp import protocol
+from serve.surfaces.mcp.protocol import Message
 
 MODERN: Final = "2026-07-28"
 # The newest first. 2024-11-05 is absent: its transport is a stream of events (HTTP+SSE), and there is none here.
@@ -56,22 +56,22 @@ def check_modern(message: Message, headers: Headers) -> None:
     """
     version = message.meta.get(_META_VERSION)
     if not isinstance(version, str):
-        raise messages.invalid_params(
+        raise protocol.invalid_params(
             f"params._meta lacks {_META_VERSION}; send a text, such as {MODERN!r}"
         )
     if not isinstance(message.meta.get(_META_CAPABILITIES), dict):
-        raise messages.invalid_params(
+        raise protocol.invalid_params(
             f"params._meta lacks {_META_CAPABILITIES}; send an object, such as {{}}"
         )
     _check_header("MCP-Protocol-Version", headers.get(VERSION), version)
     if version != MODERN:
-        raise messages.unsupported_version(version, SUPPORTED)
+        raise protocol.unsupported_version(version, SUPPORTED)
     _check_header("Mcp-Method", headers.get(METHOD), message.method)
     member = _NAMED.get(message.method)
     if member is not None:
         name = message.params.get(member)
         if not isinstance(name, str):
-            raise messages.invalid_params(
+            raise protocol.invalid_params(
                 f"params.{member} is {json_body.shown_value(name).en}; send a text"
             )
         _check_header("Mcp-Name", _decode_header(headers.get(NAME), name), name)
@@ -85,7 +85,7 @@ def check_legacy(headers: Headers) -> None:
     """
     version = headers.get(VERSION)
     if version is not None and version not in LEGACY:
-        raise messages.unsupported_version(version, SUPPORTED)
+        raise protocol.unsupported_version(version, SUPPORTED)
 
 
 def has_batches(headers: Headers) -> bool:
@@ -104,7 +104,7 @@ def negotiate(requested: object) -> str:
 
 def _check_header(name: str, header: str | None, body: str) -> None:
     if header != body:
-        raise messages.header_mismatch(name, header, body)
+        raise protocol.header_mismatch(name, header, body)
 
 
 def _decode_header(header: str | None, name: str) -> str | None:
@@ -114,4 +114,4 @@ def _decode_header(header: str | None, name: str) -> str | None:
     try:
         return base64.b64decode(header[9:-2], validate=True).decode()
     except (binascii.Error, UnicodeDecodeError) as error:
-        raise messages.header_mismatch("Mcp-Name", header, name) from error
+        raise protocol.header_mismatch("Mcp-Name", header, name) from error

@@ -3,7 +3,7 @@
 import pytest
 
 from serve.surfaces.mcp import operations
-from serve.surfaces.mcp.messages import RpcError
+from serve.surfaces.mcp.protocol import RpcError
 from tests.serve.client import Served
 from tests.serve.surfaces.mcp.client import legacy
 
