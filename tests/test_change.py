@@ -48,7 +48,7 @@ from functools import partial
 from serve.access.call import PRIVATE, CallResult, PreparedCall, Request
 from serve.access.call import etag
 from serve.contract.feature import Feature
-from serve.contract.operation import Operation
+from serve.contract.feature import Operation
 from serve.contract.parameters import PAYS, Parameter
 from serve.features.births.answers import Naissances
 from serve.generation.open_generation import OpenGeneration
@@ -102,7 +102,7 @@ from serve.contract.text import Text
 from serve.features.births.operations import count
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.render import page
-from serve.surfaces.site.routes import WebRoute
+from serve.surfaces.site.page_request import WebRoute
 
 
 async def births(request: PageRequest) -> Response:

@@ -30,7 +30,7 @@ from serve.access import call
 from serve.app import PRODUCT
 from serve.contract.errors import ApiError
 from serve.http.router import Router
-from serve.request import accept, client_address, json_body, query_string, scalars
+from serve.request import accept, client_address, json_body, reader, scalars
 from shards.codec import folding
 
 SIZES = (24, 2_000, 32_000)
@@ -106,8 +106,8 @@ def test_a_quadratic_and_an_exponential_pattern_would_fail() -> None:
 _ROUTER = Router(PRODUCT.operations)
 PARSERS: dict[str, Callable[[str], object]] = {
     "target": lambda text: _ROUTER.read("/" + text),
-    "encoded query": lambda text: query_string.pairs("q=" + quote(text, errors="replace")),
-    "query": query_string.pairs,
+    "encoded query": lambda text: reader.query_pairs("q=" + quote(text, errors="replace")),
+    "query": reader.query_pairs,
     "JSON body": lambda text: json_body.pairs(text.encode("utf-8", "replace")),
     "JSON value": lambda text: json_body.pairs(orjson.dumps({"q": text})),
     "number": scalars.parse_decimal,

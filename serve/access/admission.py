@@ -40,13 +40,12 @@ from serve.access.call import (
 )
 from serve.access.context import ServerContext
 from serve.access.counter_headers import BurstRemaining, Headers
-from serve.access.next_plan import tool_remedy
-from serve.access.rights import VISITOR, Caller, identify
+from serve.access.rights import VISITOR, Caller, identify, tool_remedy
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.parameters import MOST_IDS
-from serve.observe.request_trace import RequestTrace
-from serve.request.query_string import Pairs
+from serve.observe.log import RequestTrace
+from serve.request.reader import Pairs
 
 # The headers of a visitor's response that are also true of a 401: a tag or a location is not.
 _TRUE_OF_401: Final = (

@@ -28,8 +28,7 @@ from serve.access.call import (
     not_modified,
 )
 from serve.access.counter_headers import BurstRemaining, Headers, PlanLimits
-from serve.access.next_plan import first_plan_with, remedy, tool_remedy
-from serve.access.rights import Caller
+from serve.access.rights import Caller, first_plan_with, remedy, tool_remedy
 from serve.contract import errors
 from serve.contract.errors import ApiError
 

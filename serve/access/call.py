@@ -26,7 +26,7 @@ from serve.contract.errors import ApiError
 from serve.generation.company_ids import FoundCompanies
 from serve.generation.current_generation import GenerationStatus
 from serve.generation.open_generation import OpenGeneration
-from serve.request.query_string import Pairs
+from serve.request.reader import Pairs
 
 # Raise it when the same data and the same request begin to give other bytes.
 _EDITION: Final = "1"

@@ -13,7 +13,7 @@ from quota.plans import Plan
 from serve.access import counter_headers
 from serve.access.burst_gate import BurstGate, Limiter
 from serve.access.loop_guard import VisitorLanes
-from serve.access.next_plan import offers
+from serve.access.rights import offers
 from serve.access.store_holder import KeyUsage, StoreHolder
 from serve.config import Config
 from serve.contract.feature import Product

@@ -15,10 +15,9 @@ import orjson
 from serve.access import rights
 from serve.access.rights import Caller, Window
 from serve.contract.answers import activities_of
-from serve.contract.company_answers import Recherche, TexteVoulu
+from serve.contract.company_answers import Droits, Fiche, Recherche, TexteVoulu
 from serve.contract.declaration import ABSENT
 from serve.contract.errors import ApiError
-from serve.contract.record_answers import Droits, Fiche
 from shards.codec import record as codec
 from shards.suggest.proposals import NearestText, ProposedSearch
 

@@ -24,7 +24,7 @@ from typing import Final, TypeVar
 from serve.contract.errors import ApiError
 from serve.generation import open_generation
 from serve.generation.open_generation import VISIT
-from serve.observe.request_trace import RequestTrace
+from serve.observe.log import RequestTrace
 from serve.request.client_address import site
 
 T = TypeVar("T")

@@ -12,14 +12,82 @@ never changed.
 
 import re
 import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import date
-from typing import Final, NamedTuple
+from functools import cache
+from typing import Final, Literal, NamedTuple
 from urllib.parse import quote
 
 import orjson
 
-from serve.contract import seed_tables
+from serve.contract import company_fields, seed_tables
 from shards.query import Query
+
+WORKBOOK: Final = "xlsx"
+CSV: Final = "csv"
+NDJSON: Final = "ndjson"
+PARQUET: Final = "parquet"
+
+# The media type of each format; the first one is the default.
+MEDIA_TYPES: Final[Mapping[str, str]] = {
+    WORKBOOK: "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+    CSV: "text/csv; charset=utf-8; header=present",
+    NDJSON: "application/x-ndjson",
+    PARQUET: "application/vnd.apache.parquet",
+}
+FORMATS: Final = tuple(MEDIA_TYPES)
+# Companies, statement lines and licences as one file.
+ZIP: Final = "application/zip"
+
+# What an Accept header may say for each format, the registered type first.
+ACCEPTED: Final[Mapping[str, str]] = {
+    **{media_type.partition(";")[0]: name for name, media_type in MEDIA_TYPES.items()},
+    "application/ndjson": NDJSON,
+    "application/jsonl": NDJSON,
+    "application/x-parquet": PARQUET,
+}
+
+ColumnType = Literal["text", "integer", "number", "boolean", "texts"]
+
+_TYPES: Final[Mapping[str, ColumnType]] = {
+    "string": "text",  # of some dates only the year or the month is known
+    "integer": "integer",
+    "number": "number",
+    "boolean": "boolean",
+    "array": "texts",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ExportColumn:
+    """A column of a table: the name of a key, and the type of its values, any of which may be null."""
+
+    name: str
+    type: ColumnType
+
+
+STATEMENT_COLUMNS: Final = (
+    ExportColumn("iso2", "text"),
+    ExportColumn("id", "text"),
+    ExportColumn("etat", "text"),
+    ExportColumn("code", "text"),
+    ExportColumn("libelle", "text"),
+    ExportColumn("valeur", "number"),
+    ExportColumn("devise", "text"),
+    ExportColumn("exercice", "integer"),
+    ExportColumn("ordre", "integer"),
+)
+
+
+@cache
+def company_columns() -> Mapping[str, ExportColumn]:
+    """The columns of the companies by name, in the order of `Societe`."""
+    return {
+        field.champ: ExportColumn(field.champ, _TYPES[field.json_type])
+        for field in company_fields.fields()
+    }
+
 
 # Countries that a name lists, and characters of a sector or of a searched text.
 _NAMED: Final = 5

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, Literal
 
-from serve.contract import export_tables, seed_tables
+from serve.contract import files, seed_tables
 from serve.contract.seed_tables import fill_prices
 from serve.contract.text import TABLES, Text, feature_texts, read_rows
 from shards.codec.folding import SPELLINGS, fold
@@ -265,7 +265,7 @@ ACTIVITE: Final = Parameter(
 )
 # The first language is the default (§4.6).
 LANG: Final = Parameter("lang", "en", "choice", default="fr", enum=("fr", "en"))
-FORMAT: Final = Parameter("format", "csv", "choice", enum=export_tables.FORMATS)
+FORMAT: Final = Parameter("format", "csv", "choice", enum=files.FORMATS)
 COLONNES: Final = Parameter("colonnes", "iso2,id,nom,ca_eur", "columns", enum=FIELDS, separator=",")
 COMPTES: Final = Parameter("comptes", "1", "flag", enum=("1",))
 EXPORT_LIMIT: Final = Parameter(

@@ -21,8 +21,7 @@ from serve.generation import country_sources
 from serve.generation.country_sources import CountrySources
 from serve.request import place_names, reader
 from serve.request.place_names import PlaceNames
-from serve.request.query_string import Pairs
-from serve.request.reader import ParsedParameters
+from serve.request.reader import Pairs, ParsedParameters
 from shards.analyses import market
 from shards.analyses.market import MarketFigures
 from shards.changes import change_file

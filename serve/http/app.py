@@ -28,8 +28,8 @@ from serve.http.handlers import MAKERS
 from serve.http.http_request import HttpRequest
 from serve.http.reply import Download, Reply, preflight, request_id
 from serve.http.router import ALLOW, Router
+from serve.observe.log import RequestTrace
 from serve.observe.metrics import REFUSALS
-from serve.observe.request_trace import RequestTrace
 from serve.request import client_address
 from shards.errors import MissingCountryError
 

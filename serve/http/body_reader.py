@@ -13,7 +13,7 @@ from serve.access import loop_guard
 from serve.access.loop_guard import VisitorLanes
 from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.observe.request_trace import RequestTrace
+from serve.observe.log import RequestTrace
 from serve.request.client_address import network_of
 from serve.request.json_body import LARGEST, check_kind
 

@@ -20,7 +20,7 @@ from aiohttp import web
 
 from serve.access.call import Response, matches
 from serve.request import accept
-from serve.request.query_string import memoise
+from serve.request.reader import memoise
 
 # Bytes; a shorter answer fits into one packet as it is.
 SHORTEST: Final = 1_000

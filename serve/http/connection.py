@@ -23,12 +23,11 @@ from serve.contract.text import Text
 from serve.http.app import Handler
 from serve.http.reply import Reply, request_id
 from serve.http.router import ALLOW
-from serve.observe.log import line, stderr
+from serve.observe.log import RequestTrace, line, stderr
 from serve.observe.metrics import Metrics
-from serve.observe.request_trace import RequestTrace
 from serve.request import accept
 from serve.request.client_address import network_of
-from serve.request.query_string import Pairs
+from serve.request.reader import Pairs
 
 # Bytes. The labels of 84 sectors come near aiohttp's own limit of 8 190 (contract F4).
 LONGEST_LINE: Final = 64 * 1024

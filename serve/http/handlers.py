@@ -17,7 +17,7 @@ from serve.access.call import (
     Request,
     Response,
 )
-from serve.contract.operation import Kind, Operation
+from serve.contract.feature import Kind, Operation
 from serve.generation import country_sources
 from serve.generation.open_generation import OpenGeneration
 from serve.http import body_reader

@@ -11,9 +11,9 @@ from serve.contract.errors import LANGUAGES
 from serve.http import compression
 from serve.http.compression import AcceptedCodings
 from serve.http.router import RequestTarget
-from serve.observe.request_trace import RequestTrace
-from serve.request import accept, query_string
-from serve.request.query_string import Pairs
+from serve.observe.log import RequestTrace
+from serve.request import accept, reader
+from serve.request.reader import Pairs
 
 
 class HttpRequest(NamedTuple):
@@ -67,5 +67,5 @@ class HttpRequest(NamedTuple):
 
 
 def _pairs(target: RequestTarget, trace: RequestTrace) -> Pairs:
-    trace.pairs = query_string.pairs(target.query)
+    trace.pairs = reader.query_pairs(target.query)
     return trace.pairs

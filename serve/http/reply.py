@@ -21,7 +21,7 @@ from aiohttp.abc import AbstractStreamWriter
 
 from serve.access.call import DATA_VERSION, Response
 from serve.http.router import ALLOW, Route
-from serve.observe.request_trace import RequestTrace
+from serve.observe.log import RequestTrace
 
 JSON: Final = "application/json; charset=utf-8"
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Final, NamedTuple
 from urllib.parse import unquote
 
-from serve.contract.operation import Operation
-from serve.request.query_string import memoise
+from serve.contract.feature import Operation
+from serve.request.reader import memoise
 
 # Of a path that there is not, and of a host (RFC 9110 §9.3.6): nothing is changed by a request (G2).
 ALLOW: Final = "GET, HEAD, OPTIONS"

@@ -19,14 +19,44 @@ import stat
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from threading import Lock
-from time import monotonic, sleep
+from time import monotonic, perf_counter, sleep
 from typing import Any, Final
 
 import orjson
 
 from serve.contract.secret_mask import redact
+from serve.request.reader import Pairs
+
+
+@dataclass(slots=True)
+class RequestTrace:
+    """The facts of one request, as far as they are known."""
+
+    request_id: str
+    path: str
+    route: str | None = None
+    plan: str | None = None
+    generation: str | None = None
+    pairs: Pairs = ()
+    address: str | None = None  # of the caller, behind trusted proxies
+    account: str | None = None
+    tool: str | None = None  # the MCP tool that was called; never its arguments
+    # The result of counting: taken, charged, already, free, or the code of a refusal.
+    quota: str = ""
+    # The network whose place the request has, and since when (serve/access/loop_guard.py).
+    lane: str | None = None
+    entered: float = 0.0
+    # aiohttp would measure with the clock of uvloop, which counts whole milliseconds.
+    started: float = field(default_factory=perf_counter)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the request began."""
+        return perf_counter() - self.started
+
 
 # Up to this size other processes cannot write into the middle of a write to a pipe (POSIX, PIPE_BUF).
 _PAGE: Final = 4_096

@@ -18,7 +18,7 @@ import orjson
 from serve.contract import errors
 from serve.contract.parameters import IDS
 from serve.contract.text import Text
-from serve.request.query_string import Pairs
+from serve.request.reader import Pairs
 
 LARGEST: Final = 64 * 1024  # bytes (F3)
 # Members and items of a document. A thousand lines of a list have some 15 000, a batch of a thousand queries 35 000.

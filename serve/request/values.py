@@ -13,7 +13,7 @@ from functools import cache
 from itertools import islice, product
 from typing import Any, Final
 
-from serve.contract import activities, company_fields, errors, export_tables, seed_tables
+from serve.contract import activities, company_fields, errors, files, seed_tables
 from serve.contract.errors import ApiError
 from serve.contract.parameters import COLONNES, IDS, LONGEST_ID, Parameter
 from serve.contract.text import Text
@@ -57,18 +57,18 @@ class FileOptions:
         comptes: statement lines are wanted as a second table; a workbook has them anyway.
     """
 
-    format: str = export_tables.WORKBOOK
+    format: str = files.WORKBOOK
     colonnes: tuple[str, ...] = ()
     comptes: bool = False
 
     @property
     def is_table(self) -> bool:
         """Whether the file is a table, or a `.zip` of two, and no workbook."""
-        return self.format != export_tables.WORKBOOK
+        return self.format != files.WORKBOOK
 
     @property
     def media_type(self) -> str:
-        return export_tables.ZIP if self.has_two_tables else export_tables.MEDIA_TYPES[self.format]
+        return files.ZIP if self.has_two_tables else files.MEDIA_TYPES[self.format]
 
     @property
     def extension(self) -> str:
@@ -314,7 +314,7 @@ def _companies(
 
 
 def _columns(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...]:
-    names, known = items(texts, parameter), export_tables.company_columns()
+    names, known = items(texts, parameter), files.company_columns()
     if unknown := [name for name in names if name not in known]:
         shown = ", ".join(repr(name[:100]) for name in unknown[:5])
         why = errors.why("pas_une_colonne", shown=shown, shown_2=", ".join(known))
@@ -428,15 +428,15 @@ def _preferred_format(header: str | None) -> str:
         ApiError: 406 `format_non_acceptable`.
     """
     if not (header or "").strip():
-        return export_tables.WORKBOOK
+        return files.WORKBOOK
     items = accept.qualities(header)
-    refused = {export_tables.ACCEPTED.get(word) for word, quality in items if quality == 0}
+    refused = {files.ACCEPTED.get(word) for word, quality in items if quality == 0}
     for word in accept.best_first(header):
-        for media_type, name in export_tables.ACCEPTED.items():
+        for media_type, name in files.ACCEPTED.items():
             meant = word in (media_type, f"{media_type.partition('/')[0]}/*", "*/*")
             if meant and name not in refused:
                 return name
-    raise errors.format_non_acceptable(header or "", tuple(export_tables.ACCEPTED))
+    raise errors.format_non_acceptable(header or "", tuple(files.ACCEPTED))
 
 
 @cache

@@ -18,7 +18,7 @@ from statistics import median
 from typing import Final, NamedTuple
 
 from quota.plans import load
-from serve.contract.export_tables import CSV, NDJSON, PARQUET
+from serve.contract.files import CSV, NDJSON, PARQUET
 from serve.features.export import tables
 from serve.features.export.workbook import book
 from serve.features.export.workbook.export_data import ExportRequest

@@ -28,7 +28,7 @@ from serve.contract import parameters
 from serve.contract.parameters import SEARCH
 from serve.http.router import Router
 from serve.surfaces.mcp.tool_list import tools
-from serve.surfaces.site.routes import pages_of
+from serve.surfaces.site.page_request import pages_of
 from tests.bench.served import keys, serving
 
 CLIENTS: Final = 16

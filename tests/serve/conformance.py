@@ -19,7 +19,7 @@ from openapi_core.testing import MockRequest, MockResponse
 from serve.app import PRODUCT
 from serve.http.router import Router
 from serve.surfaces.docs import document
-from serve.surfaces.site.routes import pages_of
+from serve.surfaces.site.page_request import pages_of
 
 # What is on answers whatever the route, and told once in the description of the whole.
 _EVERYWHERE: Final = frozenset({

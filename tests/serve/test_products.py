@@ -9,10 +9,9 @@ from urllib.parse import urlencode
 import pytest
 
 from serve.app import PRODUCT
-from serve.contract.feature import Feature, Product
-from serve.contract.operation import Operation
+from serve.contract.feature import Feature, Operation, Product
 from serve.surfaces.mcp.tool_list import tools
-from serve.surfaces.site.routes import pages_of
+from serve.surfaces.site.page_request import pages_of
 from tests.serve import world
 from tests.serve.client import Served, serving
 from tests.serve.surfaces.mcp.client import legacy

@@ -19,7 +19,7 @@ from quota.ledger.exports import CountedExport
 from quota.ledger.lists import LISTS_MOST
 from quota.ledger.tickets import SENT
 from serve.access.call import Response
-from serve.access.next_plan import ENTREPRISE, MARCHE
+from serve.access.rights import ENTREPRISE, MARCHE
 from serve.contract.errors import ApiError
 from serve.features.account.login_throttle import throttle_of
 from serve.features.account.stripe_account import StripeAccount

@@ -17,8 +17,7 @@ from serve.access.burst_gate import Limiter
 from serve.access.call import NO_STORE, CallResult, Request
 from serve.access.context import ServerContext
 from serve.contract.answers import Quota
-from serve.contract.feature import Feature, OpenFeature
-from serve.contract.operation import Operation
+from serve.contract.feature import Feature, OpenFeature, Operation
 from serve.features.account.answers import (
     Cle,
     Compte,

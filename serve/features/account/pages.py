@@ -7,7 +7,7 @@ from typing import Final
 
 from serve.contract.text import Text
 from serve.features.account import account_page, log_in_page, members_page, payment_page
-from serve.surfaces.site.routes import WebRoute
+from serve.surfaces.site.page_request import WebRoute
 
 PAGES: Final = (
     WebRoute(

@@ -15,8 +15,7 @@ from quota.ledger.payments import Payment, served_subscription
 from quota.ledger.people import ADMINISTRATOR
 from quota.plans import Plan
 from serve.access.call import Response
-from serve.access.next_plan import monthly_price
-from serve.access.rights import apercu
+from serve.access.rights import apercu, monthly_price
 from serve.config import PACK_CREDITS
 from serve.contract.seed_tables import RECORD_CREDITS, analysis_credits
 from serve.features.account.stripe_account import Buyer, SignatureError, StripeAccount, StripeError

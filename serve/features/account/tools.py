@@ -3,7 +3,7 @@
 from dataclasses import fields
 from typing import Any, Final
 
-from serve.access import admission, next_plan
+from serve.access import admission, rights
 from serve.access.admission import AdmittedCaller
 from serve.access.rights import VISITOR, Caller
 from serve.contract import errors
@@ -11,7 +11,7 @@ from serve.contract.answers import Quota
 from serve.contract.declaration import members
 from serve.features.account.answers import Compte, Compteurs
 from serve.features.account.operations import compte
-from serve.surfaces.mcp import outputs, results
+from serve.surfaces.mcp import results
 from serve.surfaces.mcp.results import ToolCall, ToolResult
 from serve.surfaces.mcp.tool_list import Tool
 
@@ -25,33 +25,33 @@ _VISITOR_NOTE: Final = (
     "more, and financial statements; its key is sent as `Authorization: Bearer …`."
 )
 
-_METER: Final = outputs.answer_schema(
+_METER: Final = results.answer_schema(
     Quota,
     "limite",
     "utilise",
     "restant",
     "reinitialisation",
-    limite=outputs.COUNT,
-    utilise=outputs.COUNT,
+    limite=results.COUNT,
+    utilise=results.COUNT,
 )
 
-PLAN: Final = outputs.answer_schema(
+PLAN: Final = results.answer_schema(
     Compte,
     "plan",
     "limites",
-    nom=outputs.TEXT,
+    nom=results.TEXT,
     further={
         "plan_souscrit": {
-            **outputs.TEXT,
+            **results.TEXT,
             "description": "Paid for, where the API tool is missing to it.",
         },
         **{one.name: _METER for one in fields(Compteurs)},
-        "credits": outputs.OBJECT,
+        "credits": results.OBJECT,
         "offre_suivante": {
-            **outputs.OBJECT,
+            **results.OBJECT,
             "description": "The next plan; absent on the highest.",
         },
-        **outputs.NOTE,
+        **results.NOTE,
     },
 )
 
@@ -98,7 +98,7 @@ def _of_visitor(call: ToolCall, admitted: AdmittedCaller) -> dict[str, Any]:
 
 def _offer(call: ToolCall, caller: Caller) -> dict[str, Any]:
     """The plan that is proposed next; absent for the highest."""
-    offer = next_plan.offer(caller.plan, call.context.plans)
+    offer = rights.offer(caller.plan, call.context.plans)
     return {} if offer is None else {"offre_suivante": members(offer)}
 
 

@@ -21,10 +21,10 @@ import orjson
 from numpy.typing import NDArray
 
 from quota.plans import Plan
-from serve.access import next_plan
+from serve.access import rights
 from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
 from serve.access.company_path import locate, path_of, refuse_absent
-from serve.access.next_plan import AnalysisTerms
+from serve.access.rights import AnalysisTerms
 from serve.contract import reasons, seed_tables
 from serve.features.analyses.answers import (
     Alerte,
@@ -81,7 +81,7 @@ def entreprise(
     generation = generation.at_version_of(request.pairs)
     shard, row = locate(request, generation)
     caller = request.caller
-    terms = next_plan.terms(caller, next_plan.ENTREPRISE, plans)
+    terms = rights.terms(caller, rights.ENTREPRISE, plans)
     if row is None:
         return PreparedCall(partial(refuse_absent, generation, shard, request.segments[1]))
     company = f"{shard.iso2}/{shard.company(row)['id']}"
@@ -106,7 +106,7 @@ def entreprise(
         )
         return CallResult(200, reasons.with_reasons(made, request.lang), headers)
 
-    subject = f"{next_plan.ENTREPRISE}/{company}"
+    subject = f"{rights.ENTREPRISE}/{company}"
     return PreparedCall(run, tag, headers, subject, terms.cost, None, terms.trials)
 
 
@@ -125,7 +125,7 @@ def _analysis(
     return AnalyseEntreprise(
         societe=SocieteAnalysee(**named),
         plan=plan,
-        module=next_plan.ENTREPRISE,
+        module=rights.ENTREPRISE,
         exercices=[
             ExerciceDepose(
                 exercice=year,

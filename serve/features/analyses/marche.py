@@ -15,7 +15,7 @@ from typing import Any, Final
 import orjson
 
 from quota.plans import Plan
-from serve.access import next_plan
+from serve.access import rights
 from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
 from serve.contract import reasons
 from serve.contract.answers import activities_of
@@ -79,7 +79,7 @@ def marche(
     asked = reader.read(request.pairs, PARAMETERS, generation.names)
     generation = generation.at_version(asked.version)
     caller = request.caller
-    terms = next_plan.terms(caller, next_plan.MARCHE, plans)
+    terms = rights.terms(caller, rights.MARCHE, plans)
     subject = _subject(asked, generation.shards)
     tag = etag(
         generation.id,
@@ -98,7 +98,7 @@ def marche(
         figures = generation.markets.get(query) or await _figures(generation, query)
         content = AnalyseMarche(
             plan=caller.plan.slug,
-            module=next_plan.MARCHE,
+            module=rights.MARCHE,
             **vars(reasons.with_reasons(figures, request.lang)),
             pays_sans_donnees=[iso2 for iso2 in query.pays if not base[iso2].rows] or ABSENT,
             ids_inconnus=ABSENT if unknown is None else unknown,
@@ -123,7 +123,7 @@ def _subject(asked: ParsedParameters, base: ShardSet) -> str:
     if asked.companies is not None:
         values["ids"] = tuple(companies)
     text = repr(sorted(values.items())).encode()
-    return f"{next_plan.MARCHE}/{blake2b(text, digest_size=12).hexdigest()}"
+    return f"{rights.MARCHE}/{blake2b(text, digest_size=12).hexdigest()}"
 
 
 async def _figures(generation: OpenGeneration, query: Query) -> ChiffresDuMarche:

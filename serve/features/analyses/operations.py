@@ -3,8 +3,7 @@
 from typing import Final
 
 from serve.contract import parameters
-from serve.contract.feature import Feature
-from serve.contract.operation import RECORD_PATH, Operation, company_link
+from serve.contract.feature import RECORD_PATH, Feature, Operation, company_link
 from serve.features.analyses import answers, comparables, marche
 from serve.features.analyses.entreprise import entreprise
 

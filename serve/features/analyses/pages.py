@@ -13,9 +13,8 @@ from serve.features.analyses.answers import AnalyseEntreprise
 from serve.features.analyses.entreprise import entreprise
 from serve.generation.open_generation import OpenGeneration
 from serve.surfaces.site import formatting
-from serve.surfaces.site.page_request import PageRequest
+from serve.surfaces.site.page_request import PageRequest, WebRoute
 from serve.surfaces.site.render import page, see_other
-from serve.surfaces.site.routes import WebRoute
 
 
 async def show(request: PageRequest) -> Response:

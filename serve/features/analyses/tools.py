@@ -7,11 +7,11 @@ from serve.access.call import CallResult
 from serve.contract import reasons
 from serve.contract.declaration import members, plain_value
 from serve.features.analyses.answers import AnalyseEntreprise, AnalyseMarche, Comparables
-from serve.surfaces.mcp import outputs, results
+from serve.surfaces.mcp import results
 from serve.surfaces.mcp.results import ToolCall
 from serve.surfaces.mcp.tool_list import OperationTool
 
-COMPANY_ANALYSIS: Final = outputs.answer_schema(
+COMPANY_ANALYSIS: Final = results.answer_schema(
     AnalyseEntreprise,
     "societe",
     "plan",
@@ -19,18 +19,18 @@ COMPANY_ANALYSIS: Final = outputs.answer_schema(
     "rangs",
     "alertes",
     "score",
-    further=outputs.CREDITS,
+    further=results.CREDITS,
 )
 
-MARKET_ANALYSIS: Final = outputs.answer_schema(
+MARKET_ANALYSIS: Final = results.answer_schema(
     AnalyseMarche,
-    total=outputs.TOTAL,
-    ratios={**outputs.array_of(outputs.OBJECT), "description": "Quartiles by country."},
-    **outputs.ABOUT_SEARCH,
-    further={**outputs.CREDITS, **outputs.NOTE},
+    total=results.TOTAL,
+    ratios={**results.array_of(results.OBJECT), "description": "Quartiles by country."},
+    **results.ABOUT_SEARCH,
+    further={**results.CREDITS, **results.NOTE},
 )
 
-COMPARABLES: Final = outputs.answer_schema(Comparables)
+COMPARABLES: Final = results.answer_schema(Comparables)
 
 _FEWER_COUNTRIES: Final = "Not every ratio fits; ask for fewer countries."
 
@@ -89,7 +89,7 @@ def comparables(_call: ToolCall, result: CallResult[Comparables]) -> Mapping[str
     assert content is not None  # as the caller of a shape knows
     rows = [
         results.in_words(plain_value(one))
-        | {"societe": results.known_values({name: one.societe[name] for name in outputs.COMPACT})}
+        | {"societe": results.known_values({name: one.societe[name] for name in results.COMPACT})}
         for one in content.comparables
     ]
 

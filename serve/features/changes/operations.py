@@ -2,8 +2,7 @@
 
 from typing import Final
 
-from serve.contract.feature import Feature
-from serve.contract.operation import Link, Operation
+from serve.contract.feature import Feature, Link, Operation
 from serve.features.changes import answers, modifications, watch
 from serve.request import json_body
 

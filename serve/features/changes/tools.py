@@ -15,8 +15,8 @@ from serve.features.changes.modifications import CURSEUR, DEPUIS
 from serve.features.changes.watch import WatchResult, prepare_watch
 from serve.generation.open_generation import OpenGeneration
 from serve.request import values
-from serve.request.query_string import Pairs
-from serve.surfaces.mcp import arguments, outputs, results
+from serve.request.reader import Pairs
+from serve.surfaces.mcp import arguments, results
 from serve.surfaces.mcp.results import ToolCall, ToolResult
 from serve.surfaces.mcp.tool_list import Tool
 
@@ -28,24 +28,24 @@ WATCHED_SEARCH: Final = Parameter("recherche", "{}", "object", text="tool-recher
 
 ARGUMENTS: Final = (SINCE, WATCHED_IDS, WATCHED_SEARCH, arguments.ROWS, CURSEUR)
 
-_CHANGE: Final = outputs.answer_schema(
+_CHANGE: Final = results.answer_schema(
     ModificationSuivie,
-    champs={**outputs.OBJECT, "description": "Each changed field: [before, after]."},
+    champs={**results.OBJECT, "description": "Each changed field: [before, after]."},
     cause={"description": "Why it entered or left: creee, supprimee, or the fields."},
 )
 
-CHANGES: Final = outputs.answer_schema(
+CHANGES: Final = results.answer_schema(
     ModificationsSuivies,
     "depuis",
     "total",
     "plan",
-    jusque={**outputs.TEXT, "description": "The next `depuis`, after the last page."},
-    visibles={**outputs.COUNT, "description": "Changes that the plan shows."},
-    modifications=outputs.array_of(_CHANGE),
-    suivant={**outputs.TEXT, "description": "The `curseur` of the next page."},
-    ids_inconnus=outputs.ABOUT_SEARCH["ids_inconnus"],
-    activites_comprises=outputs.ABOUT_SEARCH["activites_comprises"],
-    further=outputs.NOTE,
+    jusque={**results.TEXT, "description": "The next `depuis`, after the last page."},
+    visibles={**results.COUNT, "description": "Changes that the plan shows."},
+    modifications=results.array_of(_CHANGE),
+    suivant={**results.TEXT, "description": "The `curseur` of the next page."},
+    ids_inconnus=results.ABOUT_SEARCH["ids_inconnus"],
+    activites_comprises=results.ABOUT_SEARCH["activites_comprises"],
+    further=results.NOTE,
 )
 
 # Bytes that a change may take, so that one at least fits into an answer.

@@ -29,7 +29,7 @@ from serve.contract.declaration import (
     part,
     with_keywords,
 )
-from serve.contract.operation import BodyExample
+from serve.contract.feature import BodyExample
 from serve.contract.parameters import FILTERS, LIMIT, MOST_IDS, SCOPE, VERSION
 from serve.contract.text import Text
 from serve.features.changes.answers import ModificationsSuivies, ModificationSuivie

@@ -35,9 +35,9 @@ from serve.features.export.worker_pool import ClientGoneError, Exporter, ExportF
 from serve.generation import company_ids
 from serve.http import body_reader
 from serve.http.http_request import HttpRequest
-from serve.observe.request_trace import RequestTrace
-from serve.request import json_body, query_string, reader
-from serve.request.query_string import Pairs
+from serve.observe.log import RequestTrace
+from serve.request import json_body, reader
+from serve.request.reader import Pairs
 
 # Longer than any export can take, so that a reservation expires only if its process is gone.
 HELD: Final = timedelta(seconds=worker_pool.WAITING + worker_pool.MAKING + 60)
@@ -293,6 +293,6 @@ async def respond(request: HttpRequest) -> Response:
 async def _pairs(request: HttpRequest) -> Pairs:
     message, target = request.message, request.target
     if message.method != "POST":
-        return query_string.pairs(target.query)
+        return reader.query_pairs(target.query)
     raw = await body_reader.json_body(message, target.query)
     return await loop_guard.parse(len(raw), partial(json_body.pairs, raw))

@@ -10,8 +10,7 @@ from serve.access.burst_gate import Limiter
 from serve.access.context import ServerContext
 from serve.contract import parameters
 from serve.contract.declaration import body_of_parameters, component
-from serve.contract.feature import Feature, OpenFeature
-from serve.contract.operation import BodyExample, Operation
+from serve.contract.feature import BodyExample, Feature, OpenFeature, Operation
 from serve.contract.text import Text
 from serve.features.export import export, pages
 from serve.features.export.worker_pool import Exporter, WorkerPool

@@ -11,10 +11,9 @@ from serve.access.call import Response
 from serve.contract.files import OwnList
 from serve.features.export import export
 from serve.features.export.export import ExportCall
-from serve.request import query_string
-from serve.request.query_string import Pairs
-from serve.surfaces.site.page_request import EXPORT_FIELDS, PageRequest, pairs_without
-from serve.surfaces.site.routes import WebRoute
+from serve.request import reader
+from serve.request.reader import Pairs
+from serve.surfaces.site.page_request import EXPORT_FIELDS, PageRequest, WebRoute, pairs_without
 
 # The parameters of a page of results that an export does not have.
 _OF_A_PAGE: Final = ("limit", "offset", "version", "lang")
@@ -30,7 +29,7 @@ async def download(request: PageRequest, own: OwnList | None = None) -> Response
 
     async def read() -> Pairs:
         form = request.form
-        search = query_string.pairs(form.get("recherche", "").removeprefix("?"))
+        search = reader.query_pairs(form.get("recherche", "").removeprefix("?"))
         named = [(name, form[name]) for name in EXPORT_FIELDS if form.get(name)]
         return (
             *pairs_without(search, (*_OF_A_PAGE, *EXPORT_FIELDS)),

@@ -7,7 +7,7 @@ the API sends it. Parquet has typed columns and zstd.
 
 An archive has the attributions of the data as a third file and as its comment (X9). A table alone has them in the
 metadata of Parquet; lines of csv and ndjson have no place for them, so the header `Link` of the answer names them.
-The columns are declared in serve/contract/export_tables.py.
+The columns are declared in serve/contract/files.py.
 """
 
 import csv
@@ -23,9 +23,8 @@ import orjson
 from arro3.core import DataType, Field, Schema
 from arro3.io import read_json, write_parquet
 
-from serve.contract import export_tables
-from serve.contract.export_tables import CSV, NDJSON, PARQUET, ColumnType, ExportColumn
-from serve.contract.files import guard_formula
+from serve.contract import files
+from serve.contract.files import CSV, NDJSON, PARQUET, ColumnType, ExportColumn, guard_formula
 from serve.features.export.workbook import export_data
 from serve.features.export.workbook.export_data import ExportRequest, ExportResult
 from serve.generation import country_sources
@@ -159,7 +158,7 @@ def make(
         return ExportResult(len(facets.rows), facets.total, 0)
     statements = export_data.statements(generation, request, facets.rows)
     row_statements = [(facets.rows[place], lines) for place, lines in statements]
-    columns = export_tables.STATEMENT_COLUMNS
+    columns = files.STATEMENT_COLUMNS
     comptes = ExportTable("comptes", columns, _lines(generation, row_statements), licences)
     with ZipFile(path, "w") as archive:
         archive.comment = _comment(licences)
@@ -180,7 +179,7 @@ def _companies(
     rows: Sequence[MergedRow],
     licences: str,
 ) -> ExportTable:
-    known, wanted = export_tables.company_columns(), request.file.colonnes
+    known, wanted = files.company_columns(), request.file.colonnes
     found = export_data.company_json(generation.shards, rows, coordonnees=request.plan.coordonnees)
     if not wanted:
         return ExportTable("societes", tuple(known.values()), found, licences)

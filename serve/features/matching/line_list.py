@@ -17,7 +17,7 @@ from serve.contract.declaration import (
     with_keywords,
 )
 from serve.contract.errors import ApiError
-from serve.contract.operation import BodyExample
+from serve.contract.feature import BodyExample
 from serve.contract.parameters import DEFAULT_CANDIDATES, LONGEST_VALUE, MOST_CANDIDATES, MOST_LINES
 from serve.contract.text import Text
 from serve.request import json_body

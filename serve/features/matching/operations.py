@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve.contract.declaration import body_of_parameters, component
-from serve.contract.feature import Feature
-from serve.contract.operation import Operation
+from serve.contract.feature import Feature, Operation
 from serve.contract.parameters import PINNED, Parameter
 from serve.features.matching import answers, line_list
 from serve.features.matching import reconciliation_adapter as adapter

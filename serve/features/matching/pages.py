@@ -40,9 +40,8 @@ from serve.features.matching.rapprochement import rapprochement
 from serve.features.matching.stored_lists import ListTable, OpenList, StoredLine
 from serve.generation.open_generation import OpenGeneration
 from serve.surfaces.site import formatting, page_errors, render
-from serve.surfaces.site.page_request import PageRequest, last_value
+from serve.surfaces.site.page_request import FIELDS, PageRequest, WebRoute, last_value
 from serve.surfaces.site.render import page
-from serve.surfaces.site.routes import FIELDS, WebRoute
 
 _ROUTE: Final = "/api/v1/rapprochement"
 _CANDIDATES: Final = 3

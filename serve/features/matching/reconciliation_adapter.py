@@ -28,8 +28,8 @@ from serve.features.matching import line_list, reconciliation
 from serve.generation.open_generation import OpenGeneration
 from serve.http import body_reader
 from serve.http.http_request import HttpRequest
-from serve.request import json_body, query_string, reader, values
-from serve.request.query_string import Pairs
+from serve.request import json_body, reader, values
+from serve.request.reader import Pairs
 
 # The variable parts of the paths.
 JETON: Final = Parameter("jeton", "visiteur")
@@ -176,7 +176,7 @@ async def _admit(request: HttpRequest, token: str) -> AdmittedCaller:
 async def _parameters(request: HttpRequest, admitted: AdmittedCaller) -> tuple[Pairs, int]:
     """The parameters, of the query string or of a form, and their bytes. Clients send more than the service reads."""
     message = request.message
-    sent = query_string.pairs(request.target.query)
+    sent = reader.query_pairs(request.target.query)
     if message.method != "POST":
         return sent, len(request.target.query)
     kind = message.headers.get("Content-Type", "").partition(";")[0].strip().lower()

@@ -18,10 +18,9 @@ from serve.access.company_path import (
 )
 from serve.access.envelope import Record
 from serve.access.rights import most_rows
-from serve.contract import company_answers, errors, parameters, record_answers, seed_tables
+from serve.contract import company_answers, errors, parameters, seed_tables
 from serve.contract.errors import ApiError
-from serve.contract.feature import Feature
-from serve.contract.operation import RECORD_PATH, Operation, company_link
+from serve.contract.feature import RECORD_PATH, Feature, Operation, company_link
 from serve.contract.parameters import ID
 from serve.contract.seed_tables import RECORD_CREDITS
 from serve.features.record import answers
@@ -147,7 +146,7 @@ FEATURE: Final = Feature(
     (
         Operation(
             "readCompany", RECORD_PATH, "societe", "call", "Companies",
-            societe, record_answers.Fiche, record_answers.FicheRefusee, record_answers.FicheIndisponible, place=100,
+            societe, company_answers.Fiche, company_answers.FicheRefusee, company_answers.FicheIndisponible, place=100,
             path_parameters=parameters.RECORD, parameters=parameters.PINNED, credits="fiche",
             headers=["Content-Location", "Content-Language"],
         ),

@@ -14,13 +14,12 @@ from dataclasses import replace
 from math import inf, log, nextafter
 from typing import Any, Final, NamedTuple, TypeVar
 
-from serve.access import admission, billing, next_plan
+from serve.access import admission, billing, rights
 from serve.access.admission import Call
 from serve.access.call import CallResult, Content, PreparedCall, Request, Response
 from serve.access.company_path import locate, path_of
 from serve.access.envelope import Record
-from serve.access.next_plan import AnalysisTerms
-from serve.access.rights import VISITOR, Caller
+from serve.access.rights import VISITOR, AnalysisTerms, Caller
 from serve.contract import seed_tables, statement_table
 from serve.contract.errors import ApiError
 from serve.contract.seed_tables import RECORD_CREDITS
@@ -38,9 +37,8 @@ from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGenerat
 from serve.request import reader
 from serve.surfaces.site import charts, formatting
 from serve.surfaces.site.charts import HistogramColumn
-from serve.surfaces.site.page_request import Downloads, PageRequest
+from serve.surfaces.site.page_request import Downloads, PageRequest, WebRoute
 from serve.surfaces.site.render import page
-from serve.surfaces.site.routes import WebRoute
 from shards.codec import bands
 from shards.codec import record as codec
 from shards.generations.register_sources import RegisterImport
@@ -121,7 +119,7 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
             with store.batch_reads():
                 usage = store.usage(account, request.caller.plan, request.now)
                 charged = None if paid else store.is_charged(account, company, request.now)
-                subject = f"{next_plan.ENTREPRISE}/{company}"
+                subject = f"{rights.ENTREPRISE}/{company}"
                 analysis = store.is_charged(account, subject, request.now)
             known = charged is not None and await charged
             analysed = await analysis
@@ -158,7 +156,7 @@ def _prepare(
 def _analysis_terms(request: PageRequest) -> AnalysisTerms | None:
     """The price of the analysis; None for a plan without the module."""
     try:
-        return next_plan.terms(request.caller, next_plan.ENTREPRISE, request.server.plans)
+        return rights.terms(request.caller, rights.ENTREPRISE, request.server.plans)
     except ApiError:
         return None
 
@@ -176,7 +174,7 @@ def _record_values(
     return {
         "societe": company,
         "contacts": content.contacts,
-        "offre": next_plan.offer(content.caller.plan, request.server.plans),
+        "offre": rights.offer(content.caller.plan, request.server.plans),
         "refused": result.error,
         "full": content.statements is not None,
         "names": formatting.labels(request, reference),

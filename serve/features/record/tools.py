@@ -14,19 +14,19 @@ from serve.access import admission
 from serve.access.call import CallResult, PreparedCall, Request
 from serve.access.envelope import Record
 from serve.contract import errors
+from serve.contract.company_answers import Fiche, LigneComptes
 from serve.contract.declaration import Schema, plain_value
 from serve.contract.errors import ApiError
 from serve.contract.parameters import ID, IDS, Parameter
-from serve.contract.record_answers import Fiche, LigneComptes
 from serve.contract.statement_table import label_of
 from serve.features.record.answers import Groupe
 from serve.features.record.operations import exercices, identite, societe
 from serve.generation.open_generation import OpenGeneration
 from serve.request import values
 from serve.request.place_names import PlaceNames
-from serve.request.query_string import Pairs
+from serve.request.reader import Pairs
 from serve.request.values import AskedCompany
-from serve.surfaces.mcp import arguments, outputs, results
+from serve.surfaces.mcp import arguments, results
 from serve.surfaces.mcp.results import ToolCall, ToolResult
 from serve.surfaces.mcp.tool_list import OperationTool, Tool
 from shards.codec.record import FIELDS
@@ -49,42 +49,42 @@ COMPANIES: Final = (RECORDS,)
 @cache
 def company_schema() -> Schema:
     """The schema of read_company."""
-    lines = outputs.array_of(outputs.answer_schema(LigneComptes, "libelle", "code", "valeur"))
-    statement = outputs.answer_schema(LigneComptes, "exercice", "etat", "devise", lignes=lines)
-    return outputs.answer_schema(
+    lines = results.array_of(results.answer_schema(LigneComptes, "libelle", "code", "valeur"))
+    statement = results.answer_schema(LigneComptes, "exercice", "etat", "devise", lignes=lines)
+    return results.answer_schema(
         Fiche,
         "plan",
-        societe=outputs.company(FIELDS, described=False),
+        societe=results.company(FIELDS, described=False),
         comptes={
-            **outputs.array_of(statement),
+            **results.array_of(statement),
             "description": "The latest year first; only if asked for.",
         },
         further={
-            "credits_debites": {**outputs.COUNT, "description": "What this call cost."},
-            "credits_restants": outputs.COUNT,
-            **outputs.NOTE,
+            "credits_debites": {**results.COUNT, "description": "What this call cost."},
+            "credits_restants": results.COUNT,
+            **results.NOTE,
         },
     )
 
 
-SEVERAL: Final = outputs.object_of(
+SEVERAL: Final = results.object_of(
     {
         "societes": {
-            **outputs.array_of(outputs.OBJECT),
+            **results.array_of(results.OBJECT),
             "description": "Each as read_company shows it.",
         },
-        "ids_inconnus": outputs.ABOUT_SEARCH["ids_inconnus"],
-        "proches": {**outputs.OBJECT, "description": "Of an unknown item: the nearest companies."},
+        "ids_inconnus": results.ABOUT_SEARCH["ids_inconnus"],
+        "proches": {**results.OBJECT, "description": "Of an unknown item: the nearest companies."},
         "ids_restants": {
-            **outputs.array_of(outputs.TEXT),
+            **results.array_of(results.TEXT),
             "description": "Not read, and not counted.",
         },
-        **outputs.NOTE,
+        **results.NOTE,
     },
     ["societes"],
 )
 
-GROUP: Final = outputs.answer_schema(Groupe, sources=outputs.array_of(outputs.TEXT))
+GROUP: Final = results.answer_schema(Groupe, sources=results.array_of(results.TEXT))
 
 _WHOLE_RECORD: Final = (
     "GET /api/v1/societes/{iso2}/{id} with the same key has every line, free this month."

@@ -12,8 +12,7 @@ from typing import Final, Generic, NamedTuple, TypeVar
 from serve.access.call import DATA_VERSION, CallResult, Request, etag, matches, not_modified
 from serve.contract import parameters, seed_tables
 from serve.contract.declaration import AnswerObject
-from serve.contract.feature import Feature
-from serve.contract.operation import Link, Operation
+from serve.contract.feature import Feature, Link, Operation
 from serve.contract.parameters import PAYS, SECTEUR, VERSION
 from serve.features.reference.answers import (
     FichierSource,

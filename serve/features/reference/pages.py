@@ -11,9 +11,8 @@ from serve.access.call import Response
 from serve.contract.text import Text
 from serve.generation.country_sources import CountrySources
 from serve.surfaces.site import formatting
-from serve.surfaces.site.page_request import PageRequest
+from serve.surfaces.site.page_request import PageRequest, WebRoute
 from serve.surfaces.site.render import page
-from serve.surfaces.site.routes import WebRoute
 
 # The fields of a card, and their short names: what a buyer asks for first.
 _CARD: Final[Mapping[str, tuple[str, str]]] = {

@@ -18,65 +18,65 @@ from serve.features.reference.answers import (
     SousSecteurDeListe,
 )
 from serve.features.reference.operations import ListContent
-from serve.surfaces.mcp import outputs, results
+from serve.surfaces.mcp import results
 from serve.surfaces.mcp.results import ToolCall
 from serve.surfaces.mcp.tool_list import OperationTool
 
-COUNTRIES: Final = outputs.answer_schema(
+COUNTRIES: Final = results.answer_schema(
     ListePays,
-    pays=outputs.array_of(
-        outputs.answer_schema(
-            PaysDeListe, "iso2", "nom_fr", "nom_en", "n_societes", n_societes=outputs.COMPANY_COUNT
+    pays=results.array_of(
+        results.answer_schema(
+            PaysDeListe, "iso2", "nom_fr", "nom_en", "n_societes", n_societes=results.COMPANY_COUNT
         )
     ),
 )
 
-SECTORS: Final = outputs.answer_schema(
+SECTORS: Final = results.answer_schema(
     ListeSecteurs,
-    secteurs=outputs.array_of(
-        outputs.answer_schema(
-            SecteurDeListe, "slug", "secteur_en", "n_societes", n_societes=outputs.COMPANY_COUNT
+    secteurs=results.array_of(
+        results.answer_schema(
+            SecteurDeListe, "slug", "secteur_en", "n_societes", n_societes=results.COMPANY_COUNT
         )
     ),
 )
 
-SUB_SECTORS: Final = outputs.answer_schema(
+SUB_SECTORS: Final = results.answer_schema(
     ListeSousSecteurs,
     "total",
-    total={**outputs.COUNT, "description": "Sub-sectors that have a company."},
-    sous_secteurs=outputs.array_of(
-        outputs.answer_schema(
-            SousSecteurDeListe, "sous_secteur", "n_societes", n_societes=outputs.COMPANY_COUNT
+    total={**results.COUNT, "description": "Sub-sectors that have a company."},
+    sous_secteurs=results.array_of(
+        results.answer_schema(
+            SousSecteurDeListe, "sous_secteur", "n_societes", n_societes=results.COMPANY_COUNT
         )
     ),
-    further=outputs.NOTE,
+    further=results.NOTE,
 )
 
-_SOURCE: Final = outputs.answer_schema(
+_SOURCE: Final = results.answer_schema(
     SourceDeDonnees,
     "registre",
     "table",
-    licence=outputs.TEXT,
-    attribution_en={**outputs.TEXT, "description": "To repeat."},
-    dates={**outputs.array_of(outputs.TEXT), "description": "Of the files."},
+    licence=results.TEXT,
+    attribution_en={**results.TEXT, "description": "To repeat."},
+    dates={**results.array_of(results.TEXT), "description": "Of the files."},
 )
 
-SOURCES: Final = outputs.answer_schema(
+SOURCES: Final = results.answer_schema(
     ListeSources,
     "total",
-    pays_sans_donnees=outputs.ABOUT_SEARCH["pays_sans_donnees"],
-    pays=outputs.array_of(
-        outputs.answer_schema(
+    pays_sans_donnees=results.ABOUT_SEARCH["pays_sans_donnees"],
+    pays=results.array_of(
+        results.answer_schema(
             SourcesPays,
             "iso2",
             "nom_en",
-            n_societes=outputs.COMPANY_COUNT,
-            sources=outputs.array_of(_SOURCE),
-            date_source={**outputs.TEXT, "description": "Age of the companies' data."},
-            further={"champs": {**outputs.OBJECT, "description": "Share of each field, 0 to 1."}},
+            n_societes=results.COMPANY_COUNT,
+            sources=results.array_of(_SOURCE),
+            date_source={**results.TEXT, "description": "Age of the companies' data."},
+            further={"champs": {**results.OBJECT, "description": "Share of each field, 0 to 1."}},
         )
     ),
-    further=outputs.NOTE,
+    further=results.NOTE,
 )
 
 

@@ -12,7 +12,7 @@ from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, Final
 
-from serve.access import admission, next_plan
+from serve.access import admission, rights
 from serve.access.admission import Call
 from serve.access.call import CallResult, Response
 from serve.access.envelope import SearchResult
@@ -27,7 +27,7 @@ from serve.features.search.societes import societes
 from serve.generation import company_ids
 from serve.generation.open_generation import OpenGeneration
 from serve.request.scalars import NumberError, parse_decimal
-from serve.surfaces.site import error_pages, formatting, search_form
+from serve.surfaces.site import formatting, render, search_form
 from serve.surfaces.site.page_request import PageRequest, pairs_without
 from serve.surfaces.site.render import page, see_other
 from serve.surfaces.site.search_form import LISTS, SearchForm
@@ -139,7 +139,7 @@ async def _results(
     except ApiError as error:
         if error.status != 400:
             raise
-        wrong = error_pages.text_of(request, error)
+        wrong = render.text_of(request, error)
         return {
             "found": None,
             "error": wrong,
@@ -163,7 +163,7 @@ async def _results(
         "found": search_result,
         "societes": search_result.companies(),
         "understood": activities_of(search_result.activites),
-        "offre": next_plan.offer(request.caller.plan, request.server.plans),
+        "offre": rights.offer(request.caller.plan, request.server.plans),
         "used": result.headers.get("X-Quota-Used"),
         "limit": result.headers.get("X-Quota-Limit"),
         "bars": _known_bars(request, generation, form, query) if search_result.total else None,

@@ -13,7 +13,7 @@ from serve.access.call import Response
 from serve.contract import seed_tables
 from serve.contract.errors import ApiError
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
-from serve.request.query_string import Pairs
+from serve.request.reader import Pairs
 from serve.surfaces.site import charts, formatting
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.render import page

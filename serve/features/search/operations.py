@@ -6,8 +6,7 @@ from serve.access.burst_gate import Limiter
 from serve.access.context import ServerContext
 from serve.contract import company_answers as answers
 from serve.contract import parameters
-from serve.contract.feature import Feature, OpenFeature
-from serve.contract.operation import Operation, company_link
+from serve.contract.feature import Feature, OpenFeature, Operation, company_link
 from serve.features.search import repartition, suggestions
 from serve.features.search.facet_counts import FacetCounter
 from serve.features.search.societes import societes

@@ -16,9 +16,8 @@ from serve.features.search import explorer_page
 from serve.features.search.suggestions import suggestions
 from serve.generation.open_generation import OpenGeneration
 from serve.surfaces.site import formatting
-from serve.surfaces.site.page_request import PageRequest
+from serve.surfaces.site.page_request import PageRequest, WebRoute
 from serve.surfaces.site.render import page
-from serve.surfaces.site.routes import WebRoute
 from serve.surfaces.site.search_form import query_string
 
 # A search by the form may name every country and sector, each by a parameter of its own.

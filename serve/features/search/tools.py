@@ -22,75 +22,75 @@ from serve.contract.company_answers import (
 from serve.contract.declaration import Schema, members
 from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
 from serve.features.search.societes import societes
-from serve.request.query_string import Pairs
-from serve.surfaces.mcp import arguments, outputs, results
+from serve.request.reader import Pairs
+from serve.surfaces.mcp import arguments, results
 from serve.surfaces.mcp.results import ToolCall, ToolResult
 from serve.surfaces.mcp.tool_list import OperationTool, Tool
 
-SUGGESTIONS: Final = outputs.answer_schema(
+SUGGESTIONS: Final = results.answer_schema(
     Suggestions,
     "societes",
-    societes=outputs.array_of(outputs.answer_schema(SocieteSuggeree)),
-    mots=outputs.array_of(outputs.answer_schema(Mot)),
-    secteurs=outputs.array_of(outputs.answer_schema(SecteurSuggere, "slug", "secteur_en")),
-    villes=outputs.array_of(outputs.answer_schema(VilleSuggeree, n=outputs.COMPANY_COUNT)),
-    activites=outputs.array_of(outputs.OBJECT),
+    societes=results.array_of(results.answer_schema(SocieteSuggeree)),
+    mots=results.array_of(results.answer_schema(Mot)),
+    secteurs=results.array_of(results.answer_schema(SecteurSuggere, "slug", "secteur_en")),
+    villes=results.array_of(results.answer_schema(VilleSuggeree, n=results.COMPANY_COUNT)),
+    activites=results.array_of(results.OBJECT),
 )
 
-COUNT: Final = outputs.answer_schema(
+COUNT: Final = results.answer_schema(
     Recherche,
     "total",
     "plan",
-    total=outputs.TOTAL,
-    **outputs.ABOUT_SEARCH,
-    **outputs.PROPOSALS,
-    further=outputs.NOTE,
+    total=results.TOTAL,
+    **results.ABOUT_SEARCH,
+    **results.PROPOSALS,
+    further=results.NOTE,
 )
 
-BREAKDOWN: Final = outputs.answer_schema(
+BREAKDOWN: Final = results.answer_schema(
     Repartition,
-    total=outputs.TOTAL,
+    total=results.TOTAL,
     repartitions={
-        **outputs.OBJECT,
+        **results.OBJECT,
         "description": "By dimension: values as their filter takes them, null for none, with labels and numbers.",
-        "additionalProperties": outputs.array_of(
-            outputs.answer_schema(
+        "additionalProperties": results.array_of(
+            results.answer_schema(
                 Effectifs,
                 "valeur",
                 valeur={"type": ["string", "null"]},
-                n=outputs.COMPANY_COUNT,
-                further={"libelle_en": outputs.TEXT},
+                n=results.COMPANY_COUNT,
+                further={"libelle_en": results.TEXT},
             )
         ),
     },
-    autres={**outputs.OBJECT, "description": "Companies with values that are not shown."},
-    **outputs.ABOUT_SEARCH,
-    further=outputs.NOTE,
+    autres={**results.OBJECT, "description": "Companies with values that are not shown."},
+    **results.ABOUT_SEARCH,
+    further=results.NOTE,
 )
 
 
 @cache
 def search_schema() -> Schema:
     """The schema of search_companies."""
-    return outputs.answer_schema(
+    return results.answer_schema(
         Recherche,
         "total",
         "limit",
         "offset",
         "plan",
-        total=outputs.TOTAL,
-        visibles={**outputs.COUNT, "description": "How many of them the plan may page through."},
-        generation={**outputs.TEXT, "description": "The `depuis` of changes, later."},
-        societes=outputs.array_of(outputs.company(outputs.COMPACT, described=True)),
+        total=results.TOTAL,
+        visibles={**results.COUNT, "description": "How many of them the plan may page through."},
+        generation={**results.TEXT, "description": "The `depuis` of changes, later."},
+        societes=results.array_of(results.company(results.COMPACT, described=True)),
         noms_trouves={
-            **outputs.OBJECT,
+            **results.OBJECT,
             "description": "The former name that q found, of each <iso2>:<id> found by it.",
-            "additionalProperties": outputs.TEXT,
+            "additionalProperties": results.TEXT,
         },
-        **outputs.ABOUT_SEARCH_DESCRIBED,
+        **results.ABOUT_SEARCH_DESCRIBED,
         further={
-            "offset_suivant": {**outputs.COUNT, "description": "The offset of the next page."},
-            **outputs.NOTE,
+            "offset_suivant": {**results.COUNT, "description": "The offset of the next page."},
+            **results.NOTE,
         },
     )
 
@@ -232,7 +232,7 @@ def _former_names(result: SearchResult, rows: list[Any]) -> dict[str, str]:
 
 
 def _compact(company: dict[str, Any]) -> dict[str, Any]:
-    return results.known_values({name: company[name] for name in outputs.COMPACT})
+    return results.known_values({name: company[name] for name in results.COMPACT})
 
 
 def _advice(call: ToolCall) -> str:

@@ -8,8 +8,7 @@ from typing import Final
 
 from serve.access.call import NO_STORE, Response, of_error
 from serve.contract import errors
-from serve.contract.feature import Feature
-from serve.contract.operation import Operation
+from serve.contract.feature import Feature, Operation
 from serve.features.service import answers
 from serve.generation.current_generation import GenerationStatus
 

@@ -13,9 +13,8 @@ from quota.ledger import activity, lists, tickets
 from serve.access.call import Response
 from serve.contract.text import Text
 from serve.surfaces.site import cookies, formatting, sessions
-from serve.surfaces.site.page_request import PageRequest
+from serve.surfaces.site.page_request import PageRequest, WebRoute
 from serve.surfaces.site.render import page, see_other
-from serve.surfaces.site.routes import WebRoute
 from shards.generations import change_steps
 from shards.generations.change_steps import ChangeCounts, ChangeStep
 

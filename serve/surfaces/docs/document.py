@@ -13,9 +13,9 @@ from serve.contract.declaration import KnownValues, Schema, schema, with_keyword
 from serve.contract.feature import Product
 from serve.contract.parameters import Parameter, SeedWords
 from serve.contract.text import Lang, Text
-from serve.surfaces.docs import prose, responses
-from serve.surfaces.docs.paths import paths
-from serve.surfaces.docs.responses import headers
+from serve.surfaces.docs import paths as responses
+from serve.surfaces.docs import prose
+from serve.surfaces.docs.paths import headers, paths
 from shards.codec.record import CONTACTS
 from shards.query import STATES
 

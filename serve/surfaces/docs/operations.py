@@ -13,10 +13,9 @@ from serve.access.burst_gate import Limiter
 from serve.access.call import Response, matches
 from serve.access.context import ServerContext
 from serve.config import BurstLimits
-from serve.contract.feature import Feature, OpenFeature, Product
-from serve.contract.operation import Operation
+from serve.contract.feature import Feature, OpenFeature, Operation, Product
 from serve.http.http_request import HttpRequest
-from serve.request import query_string, reader
+from serve.request import reader
 from serve.surfaces.docs import document, llms
 from serve.surfaces.docs.manual import manual
 from serve.surfaces.docs.viewer import FILE, viewer
@@ -68,7 +67,7 @@ async def respond(request: HttpRequest) -> Response:
         raise context.product.unknown_path(f"/{path}")
     if path == _OPENAPI and (generation := context.published.generation):
         page = _description(page.body, generation)
-    pairs = query_string.pairs(target.query)
+    pairs = reader.query_pairs(target.query)
     if target.route.name == _VIEWER:  # it has one language; every other page takes `lang`
         pairs = tuple(pair for pair in pairs if pair[0] != "lang")
     reader.refuse_parameters(pairs)

@@ -21,9 +21,8 @@ from serve.surfaces.docs.operations import documents
 from serve.surfaces.docs.reference import ManualReference
 from serve.surfaces.docs.request_example import CodeText, RequestExample
 from serve.surfaces.mcp.tool_list import tools
-from serve.surfaces.site.page_request import PageRequest, last_value
+from serve.surfaces.site.page_request import PageRequest, WebRoute, last_value
 from serve.surfaces.site.render import page
-from serve.surfaces.site.routes import WebRoute
 
 
 async def contents(request: PageRequest) -> Response:

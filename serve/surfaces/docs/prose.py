@@ -9,9 +9,9 @@ from typing import Final
 from quota.plans import Plan
 from serve.access.rights import apercu
 from serve.config import BurstLimits
-from serve.contract import export_tables, seed_tables
+from serve.contract import files, seed_tables
 from serve.contract.errors import CODES
-from serve.contract.export_tables import ExportColumn
+from serve.contract.files import ExportColumn
 
 _PARQUET_TYPES: Final = {
     "integer": "INT64",
@@ -43,8 +43,8 @@ EXPORT_FILE: Final = (
     "apostrophe in front, and so does what begins so behind a semicolon, tab or line break in a text: no "
     "spreadsheet takes it for a formula. `ndjson`: the objects of the API, one a line. "
     "`parquet`: zstd, with the attributions of the sources in the metadata (`licences`); "
-    f"{_column_types(export_tables.company_columns().values())}; of `comptes`, "
-    f"{_column_types(export_tables.STATEMENT_COLUMNS)}; all others are STRING."
+    f"{_column_types(files.company_columns().values())}; of `comptes`, "
+    f"{_column_types(files.STATEMENT_COLUMNS)}; all others are STRING."
 )
 TAGS: Final = {
     "Companies": "Search, read and export companies.",

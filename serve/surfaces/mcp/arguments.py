@@ -18,7 +18,7 @@ import orjson
 
 from serve.contract import errors, parameters
 from serve.contract.errors import ApiError
-from serve.contract.operation import Operation
+from serve.contract.feature import Operation
 from serve.contract.parameters import ID, ISO, LIMIT, SECTEUR, Parameter, words
 from serve.request import json_body, scalars, values
 from serve.request.place_names import suggestions

@@ -20,10 +20,10 @@ from serve.access.rights import identify
 from serve.contract import VERSION, errors
 from serve.contract.errors import ApiError
 from serve.contract.feature import Product
-from serve.observe.request_trace import RequestTrace
+from serve.observe.log import RequestTrace
 from serve.request import json_body
-from serve.request.query_string import Pairs
-from serve.surfaces.mcp import arguments, protocol, results, versions
+from serve.request.reader import Pairs
+from serve.surfaces.mcp import arguments, protocol, results
 from serve.surfaces.mcp.protocol import Id, Message, RpcError
 from serve.surfaces.mcp.results import ToolCall, ToolResult
 from serve.surfaces.mcp.tool_list import THIRD_PARTIES, Tool, tools
@@ -68,7 +68,7 @@ async def respond(context: ServerContext, post: RpcPost, trace: RequestTrace) ->
             await context.lanes.enter(trace)
             context.gate.files(trace.address, context.now())
         value = await loop_guard.parse(len(post.raw), partial(protocol.document, post.raw))
-        if isinstance(value, list) and versions.has_batches(post.headers):
+        if isinstance(value, list) and protocol.has_batches(post.headers):
             return await _answer_batch(context, post, protocol.batch(value), trace)
     except RpcError as error:
         return of_rpc_error(error)
@@ -98,14 +98,14 @@ async def _answer(
         message = protocol.message(value)
         if message.method != "tools/call":  # a call has the limits of its route
             context.gate.files(trace.address, context.now())
-        modern = versions.is_modern(message, post.headers)
+        modern = protocol.is_modern(message, post.headers)
         if message.id is None:
-            versions.check_legacy({} if modern else post.headers)
+            protocol.check_legacy({} if modern else post.headers)
             return Response(202, b"", NO_STORE)
         if modern:
-            versions.check_modern(message, post.headers)
+            protocol.check_modern(message, post.headers)
             return await _answer_modern(context, post, message, trace)
-        versions.check_legacy(post.headers)
+        protocol.check_legacy(post.headers)
         return await _answer_legacy(context, post, message, trace)
     except RpcError as error:
         return of_rpc_error(error, found_id)
@@ -145,10 +145,10 @@ async def _answer_modern(
     context: ServerContext, post: RpcPost, message: Message, trace: RequestTrace
 ) -> Response:
     """A complete request of revision 2026-07-28."""
-    around = {"resultType": "complete", "_meta": {versions.SERVER_INFO: _SERVER}}
+    around = {"resultType": "complete", "_meta": {protocol.SERVER_INFO: _SERVER}}
     if message.method == "server/discover":
         discovery = {
-            "supportedVersions": versions.SUPPORTED,
+            "supportedVersions": protocol.SUPPORTED,
             "capabilities": _CAPABILITIES,
             "instructions": _INSTRUCTIONS,
         }
@@ -167,7 +167,7 @@ async def _answer_legacy(
     """A request of an earlier revision, whose errors have status 200."""
     try:
         if message.method == "initialize":
-            version = versions.negotiate(message.params.get("protocolVersion"))
+            version = protocol.negotiate(message.params.get("protocolVersion"))
             handshake = {
                 "protocolVersion": version,
                 "capabilities": _CAPABILITIES,

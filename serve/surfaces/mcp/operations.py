@@ -14,17 +14,16 @@ from urllib.parse import urlsplit
 
 from serve.access.call import Response
 from serve.contract.errors import ApiError
-from serve.contract.feature import Feature
-from serve.contract.operation import Operation
+from serve.contract.feature import Feature, Operation
 from serve.http import body_reader
 from serve.http.http_request import HttpRequest
 from serve.request import json_body
-from serve.surfaces.mcp import endpoint, protocol, versions
+from serve.surfaces.mcp import endpoint, protocol
 from serve.surfaces.mcp.endpoint import RpcPost
 from serve.surfaces.mcp.protocol import RpcError
 
 _ANY: Final = "*"
-_HEADERS: Final = (versions.VERSION, versions.METHOD, versions.NAME)
+_HEADERS: Final = (protocol.VERSION, protocol.METHOD, protocol.NAME)
 
 
 async def respond(request: HttpRequest) -> Response:

@@ -14,13 +14,12 @@ from typing import Any, Final, NamedTuple
 from serve.access import admission
 from serve.access.call import CallResult, PreparedCall, Request
 from serve.contract.declaration import Schema, plain_value
-from serve.contract.feature import Product
-from serve.contract.operation import Operation
+from serve.contract.feature import Operation, Product
 from serve.contract.parameters import Parameter
 from serve.contract.seed_tables import analysis_credits
 from serve.contract.text import feature_texts
 from serve.generation.open_generation import OpenGeneration
-from serve.surfaces.mcp import arguments, outputs, results
+from serve.surfaces.mcp import arguments, results
 from serve.surfaces.mcp.results import ToolCall, ToolResult
 
 Run = Callable[[ToolCall], Awaitable[ToolResult]]
@@ -150,7 +149,7 @@ def _of_operation(operation: Operation, declared: OperationTool) -> Tool:
     tool = Tool(
         operation.tool,
         of_operation(operation, declared.shape),
-        declared.output or outputs.answer_schema(operation.answer),
+        declared.output or results.answer_schema(operation.answer),
         arguments.operation_parameters(operation),
         (
             *arguments.path_names(operation),

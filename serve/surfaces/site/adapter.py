@@ -25,18 +25,16 @@ from serve.contract.feature import Feature, OpenFeature
 from serve.contract.secret_mask import mask_keys
 from serve.http.body_reader import body, form_error, form_fields, form_parts
 from serve.http.http_request import HttpRequest
-from serve.request import accept, json_body, query_string
-from serve.surfaces.site import (
-    cookies,
-    error_pages,
-    page_errors,
-    page_request,
-    render,
-    routes,
-    sessions,
+from serve.request import accept, json_body, reader
+from serve.surfaces.site import cookies, page_errors, page_request, render, sessions
+from serve.surfaces.site.page_request import (
+    PageContext,
+    PageHandler,
+    PageRequest,
+    Session,
+    WebRoute,
+    pages_of,
 )
-from serve.surfaces.site.page_request import PageContext, PageRequest, Session
-from serve.surfaces.site.routes import PageHandler, WebRoute, pages_of
 
 _FORM: Final = "application/x-www-form-urlencoded"
 _FORM_WITH_FILE: Final = "multipart/form-data"
@@ -74,7 +72,7 @@ class Website:
         trace.route = route.name
         if message.method not in route.methods:
             raise errors.methode_non_autorisee(message.method, ", ".join(route.methods))
-        trace.pairs = query_string.pairs(target.query, route.pairs)
+        trace.pairs = reader.query_pairs(target.query, route.pairs)
         form, file = _NO_FORM, b""
         if message.method == "POST":
             if route.guarded and not _is_same_origin(request):
@@ -141,24 +139,24 @@ class Website:
     ) -> Response:
         """An error as a page, or as JSON for a client that does not prefer HTML."""
         with suppress(ApiError):  # the query string itself may be the error
-            request.trace.pairs = query_string.pairs(request.target.query, routes.PAIRS)
+            request.trace.pairs = reader.query_pairs(request.target.query, page_request.PAIRS)
         page = replace(self._page_request(request, session=session), is_known=is_known)
         if not page.html:
             return of_error(error, request.lang)
         if session or is_known or error.code not in _PLAIN_ERRORS:
-            return error_pages.error_page(page, error)
+            return render.error_page(page, error)
         return self._kept_error_page(page, error)
 
     def _kept_error_page(self, page: PageRequest, error: ApiError) -> Response:
         """The page of an error that anybody can cause at will, made once: each has a request id of its own."""
         context = page.context
         generation = page.server.published.generation
-        key = (error_pages.text_of(page, error), page.lang)
+        key = (render.text_of(page, error), page.lang)
         kept = context.kept.find(generation, key)
         if kept is None:
             trace = replace(page.trace, request_id=_REQUEST_ID)
             plain = replace(page, trace=trace, path="", pairs=(), keep=None)
-            kept = error_pages.error_page(plain, error)
+            kept = render.error_page(plain, error)
             context.kept.keep(generation, key, kept)
         body = kept.body.replace(_REQUEST_ID.encode(), escape(page.trace.request_id).encode())
         headers = {**kept.headers, **error.headers}

@@ -5,18 +5,72 @@ The sitemap lists the pages without a search and, for each country, its search b
 are public one by one, but a list of all of them is what plans sell (§8). Crawlers find them by these searches.
 """
 
+import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache
+from pathlib import Path
 from typing import Final
 from xml.sax.saxutils import escape
 
 from quota.periods import iso
 from serve.access.call import Response
-from serve.surfaces.site import assets
-from serve.surfaces.site.page_request import PageRequest
-from serve.surfaces.site.routes import WebRoute
+from serve.surfaces.site.page_request import PageRequest, WebRoute
 from serve.surfaces.site.search_form import query_string
+
+ASSETS: Final = Path(__file__).parent / "assets"
+PREFIX: Final = "assets"
+
+_ASSET_KINDS: Final = {
+    ".css": "text/css; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".woff2": "font/woff2",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Asset:
+    """A file with its Content-Type."""
+
+    kind: str
+    body: bytes
+
+
+@cache
+def asset_paths() -> Mapping[str, str]:
+    """The path of each asset by file name: `style.css` → `/assets/1a2b3c4d-style.css`."""
+    return {path.name: f"/{PREFIX}/{_digest(path)}-{path.name}" for path in _files()}
+
+
+@cache
+def assets_by_name() -> Mapping[str, Asset]:
+    """Each asset by the last part of its path."""
+    return {
+        asset_paths()[path.name].rpartition("/")[2]: Asset(_ASSET_KINDS[path.suffix], _body(path))
+        for path in _files()
+    }
+
+
+def _files() -> list[Path]:
+    return sorted(path for path in ASSETS.iterdir() if path.suffix in _ASSET_KINDS)
+
+
+def _body(path: Path) -> bytes:
+    body = path.read_bytes()
+    if path.suffix == ".css":
+        for letters in ASSETS.glob("*.woff2"):
+            served = f"/{PREFIX}/{_digest(letters)}-{letters.name}"
+            body = body.replace(f"url({letters.name})".encode(), f"url({served})".encode())
+    return body
+
+
+def _digest(path: Path) -> str:
+    return hashlib.sha256(_body(path)).hexdigest()[:8]
+
 
 _API: Final = "/api/"
 _URI: Final = re.compile(r"(?i)(?:https|mailto|tel):")
@@ -56,7 +110,7 @@ async def security(request: PageRequest) -> Response:
 
 async def favicon(_request: PageRequest) -> Response:
     """The icon, for programs that ask for it without reading the page."""
-    asset = assets.by_path()[assets.names()["icon.svg"].rpartition("/")[2]]
+    asset = assets_by_name()[asset_paths()["icon.svg"].rpartition("/")[2]]
     return Response(200, asset.body, {"Content-Type": asset.kind, **_KEPT})
 
 
@@ -115,7 +169,7 @@ def _xml(request: PageRequest, root: str, item: str, places: Iterable[str]) -> R
 
 async def _asset(request: PageRequest) -> Response:
     """A file of pages."""
-    asset = assets.by_path()[request.segments[0]]
+    asset = assets_by_name()[request.segments[0]]
     headers = {"Content-Type": asset.kind, "Cache-Control": "public, max-age=31536000, immutable"}
     return Response(200, asset.body, headers)
 
@@ -130,7 +184,7 @@ PAGES: Final = (
         example="/sitemap/pages.xml", has=lambda name: name.endswith(".xml"),
     ),
     WebRoute(
-        f"/{assets.PREFIX}/{{file}}", "asset", _asset,
-        example=assets.names()["style.css"], is_file=True, has=lambda name: name in assets.by_path(),
+        f"/{PREFIX}/{{file}}", "asset", _asset,
+        example=asset_paths()["style.css"], is_file=True, has=lambda name: name in assets_by_name(),
     ),
 )  # fmt: skip

@@ -5,24 +5,28 @@ text of a page is in its template, French and English side by side: `t('Sociét�
 """
 
 import os
+import re
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from functools import cache, partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from urllib.parse import quote, urlencode
 
 from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
 from jinja2.bccache import Bucket
 
 from serve.access.call import Response
-from serve.contract import seed_tables
+from serve.contract import parameters, seed_tables
+from serve.contract.errors import ApiError
 from serve.contract.feature import Product
 from serve.contract.secret_mask import mask_keys
 from serve.generation import country_sources
-from serve.surfaces.site import assets, cookies, formatting
+from serve.surfaces.site import cookies, formatting
+from serve.surfaces.site import pages as assets
+from serve.surfaces.site.page_errors import PageError
 from serve.surfaces.site.page_request import PageRequest
 
 HTML: Final = "text/html; charset=utf-8"
@@ -73,7 +77,7 @@ def page(
         shown=formatting.formats_of(request.lang),
         token=proof,
         other_language=_other_language(request),
-        asset=assets.names(),
+        asset=assets.asset_paths(),
         credited=country_sources.attributions(sources),
         period=country_sources.period(sources),
         heaviest=country_sources.heaviest(sources),
@@ -185,3 +189,63 @@ def _bytecode_cache() -> TemplateCache | None:
     if sys.dont_write_bytecode or not os.access(folder, os.W_OK):
         return None
     return TemplateCache(str(folder), f"jinja2-{version('jinja2')}-%s.cache")
+
+
+class ErrorText(NamedTuple):
+    """An error as a page shows it; `field` is the field of the search form that it is about, or ""."""
+
+    status: int
+    code: str
+    title: str
+    message: str
+    field: str = ""
+
+
+_TITLES: Final[Mapping[int, tuple[str, str]]] = {
+    400: ("Cette recherche n’est pas possible", "This search is not possible"),
+    402: ("Crédits épuisés", "Credits used up"),
+    403: ("Envoi refusé", "Not accepted"),
+    404: ("Page introuvable", "Page not found"),
+    405: ("Méthode non autorisée", "Method not allowed"),
+    406: ("Format impossible", "Format not possible"),
+    413: ("Formulaire trop long", "Form too long"),
+    415: ("Type non supporté", "Type not supported"),
+    417: ("Attente refusée", "Expectation failed"),
+    429: ("Limite atteinte", "Limit reached"),
+    500: ("Erreur interne", "Internal error"),
+    503: ("Momentanément indisponible", "Temporarily unavailable"),
+}
+_TITLES_OF_CODES: Final[Mapping[str, tuple[str, str]]] = {
+    "module_non_inclus": ("Analyse non comprise", "Analysis not included"),
+    "societe_introuvable": ("Société introuvable", "Company not found"),
+    "essai_epuise": ("Essais du mois épuisés", "Trials of the month used up"),
+}
+# The fields of the search form that a person types into (templates/explorer.html).
+_FIELDS: Final = {one.name: one.label for one in parameters.SEARCH if one.label.fr}
+# People look for a page, not for a route.
+_NO_PAGE: Final = ("Il n’y a pas de page à cette adresse.", "There is no page at this address.")
+
+
+def text_of(request: PageRequest, error: ApiError) -> ErrorText:
+    """The error in the visitor's language."""
+    known = _TITLES_OF_CODES.get(error.code) or _TITLES.get(error.status, _TITLES[500])
+    title = request.t(*known)
+    texts = error.page if isinstance(error, PageError) else error.texts
+    message = request.t(*(_NO_PAGE if error.code == "route_inconnue" else texts))
+    field = error.extra.get("parametre", "")
+    if field not in _FIELDS:
+        return ErrorText(error.status, error.code, title, message)
+    named = re.sub(
+        rf"^{field} ?: ", request.t("{} : ", "{}: ").format(request.t(*_FIELDS[field])), message
+    )
+    return ErrorText(error.status, error.code, title, named, field)
+
+
+def error_page(request: PageRequest, error: ApiError) -> Response:
+    """The page of an error."""
+    headers = {"Cache-Control": "no-store"} | error.headers
+    return page(
+        request, "error.html",
+        status=error.status, headers=headers, error=text_of(request, error),
+        request_id=request.trace.request_id,
+    )  # fmt: skip

@@ -18,7 +18,7 @@ from serve.contract import parameters
 from serve.contract.parameters import Parameter
 from serve.contract.text import Text
 from serve.request.place_names import PlaceNames
-from serve.request.query_string import Pairs
+from serve.request.reader import Pairs
 from shards.generations.reference import Reference
 from shards.query import ORDERS
 

@@ -8,14 +8,14 @@ import orjson
 import pytest
 
 from quota import plans
-from serve.access import envelope, next_plan, rights
+from serve.access import envelope, rights
 from serve.access.envelope import Record, SearchResult
 from serve.access.rights import Caller
 from serve.contract.errors import COMPTES_MESSAGE, ApiError
 from serve.contract.text import Text
 
 PLANS = plans.load()
-OFFERS = next_plan.offers(PLANS)
+OFFERS = rights.offers(PLANS)
 
 ENVELOPE = [
     "total", "limit", "offset", "plan", "plafond_resultats", "visibles", "tronque", "restantes",
@@ -70,7 +70,7 @@ def test_half_a_cent_is_rounded_up() -> None:
     """C3"""
     dear = replace(PLANS["data"], prix_annuel_eur=Decimal("0.054"))
 
-    assert b'"prix_mensuel_eur":0.01,' in next_plan.offers({**PLANS, "data": dear})["free"]
+    assert b'"prix_mensuel_eur":0.01,' in rights.offers({**PLANS, "data": dear})["free"]
 
 
 def test_an_offer_tells_the_figures_of_the_plan_it_proposes() -> None:

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Sequence
 
 from serve.access.loop_guard import VisitorLanes
-from serve.observe.request_trace import RequestTrace
+from serve.observe.log import RequestTrace
 
 
 def request(address: str) -> RequestTrace:

@@ -9,20 +9,20 @@ import orjson
 import pytest
 
 from quota import plans
-from serve.access import next_plan
+from serve.access import rights
 from serve.access.call import Content, PreparedCall, Request, Response
 from serve.access.rights import Caller
 from serve.features.record.operations import societe
 from serve.features.search.societes import societes
 from serve.generation.open_generation import OpenGeneration
-from serve.request.query_string import Pairs
+from serve.request.reader import Pairs
 from shards.codec.record import CONTACTS
 from shards.query import ORDERS
 from tests.serve.client import Served
 from tests.serve.world import COMPANIES, CONTACT, STATEMENTS
 
 PLANS = plans.load()
-OFFERS = next_plan.offers(PLANS)
+OFFERS = rights.offers(PLANS)
 PAID = ("data", "carte", "corporate", "marches", "integral")
 
 

@@ -14,7 +14,7 @@ import pytest
 from serve.app import PRODUCT
 from serve.config import BurstLimits
 from serve.http import body_reader
-from serve.surfaces.site.routes import pages_of
+from serve.surfaces.site.page_request import pages_of
 from tests.serve import world
 from tests.serve.client import Served, serving
 from tests.serve.surfaces.site.visitor import FORM, HTML

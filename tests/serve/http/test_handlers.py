@@ -3,7 +3,7 @@
 from typing import get_args
 
 from serve.app import PRODUCT
-from serve.contract.operation import Kind
+from serve.contract.feature import Kind
 from serve.http.handlers import MAKERS
 
 

@@ -22,7 +22,7 @@ import pytest
 from serve.app import PRODUCT
 from serve.features.matching import list_file
 from serve.process import worker
-from serve.surfaces.site.routes import pages_of
+from serve.surfaces.site.page_request import pages_of
 from tests.serve.client import Reply, Served
 from tests.serve.features.matching.test_xlsx_file import package
 from tests.serve.surfaces.site.visitor import FORM, member

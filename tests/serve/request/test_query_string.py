@@ -6,8 +6,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from serve.request import query_string
-from serve.request.query_string import memoise
+from serve.request import reader
+from serve.request.reader import memoise
 
 
 def test_a_short_text_is_read_once_and_a_long_one_each_time() -> None:
@@ -40,4 +40,4 @@ def test_the_pairs_are_those_of_the_standard_library(raw: str) -> None:
     if "\N{REPLACEMENT CHARACTER}" in str(expected):
         return  # an error, which other tests expect
 
-    assert list(query_string.pairs(raw)) == expected
+    assert list(reader.query_pairs(raw)) == expected

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from serve.contract import parameters
 from serve.contract.errors import ApiError
 from serve.features.reference import operations
-from serve.request import place_names, query_string, reader
+from serve.request import place_names, reader
 from tests.serve.asking import NAMES, invalid, query, refused
 from tests.serve.world import COUNTRIES, IT, RETAIL, TWO_SECTORS_LABEL
 
@@ -216,7 +216,7 @@ def test_an_empty_sub_sector_is_the_whole_sector() -> None:
 
 
 def test_a_query_string_is_percent_decoded_utf_8() -> None:
-    assert query_string.pairs("q=Orl%C3%A9ans+fils&&pays=&x") == (
+    assert reader.query_pairs("q=Orl%C3%A9ans+fils&&pays=&x") == (
         ("q", "Orléans fils"),
         ("pays", ""),
         ("x", ""),
@@ -226,7 +226,7 @@ def test_a_query_string_is_percent_decoded_utf_8() -> None:
 @pytest.mark.parametrize("raw", ["q=%FF", "%E9=1", "q=%ED%A0%80", "q=\udce9"])
 def test_a_query_string_that_is_not_utf_8_is_refused(raw: str) -> None:
     with pytest.raises(ApiError) as caught:
-        query_string.pairs(raw)
+        reader.query_pairs(raw)
 
     assert caught.value.code == "parametre_invalide"
     assert b"UTF-8" in caught.value.body("fr")
@@ -251,7 +251,7 @@ VALUES = st.one_of(
 def test_whatever_is_sent_it_is_understood_or_refused_with_400(given: Any) -> None:
     try:
         found = reader.read(
-            query_string.pairs(urlencode(given, errors="replace")), parameters.SEARCH, NAMES
+            reader.query_pairs(urlencode(given, errors="replace")), parameters.SEARCH, NAMES
         )
     except ApiError as error:
         assert error.status == 400

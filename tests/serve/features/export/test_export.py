@@ -13,7 +13,7 @@ import pytest
 from openpyxl import load_workbook
 
 from quota.ledger.exports import Reservation
-from serve.contract import export_tables
+from serve.contract import files
 from serve.http.reply import EXPOSED
 from shards.query import Query, Range
 from tests import oracle
@@ -110,9 +110,9 @@ def test_the_month_is_the_meter_of_the_route(own: Served) -> None:
         ({}, "text/html;q=0.9, application/vnd.apache.parquet", "application/vnd.apache.parquet",
          "parquet"),
         ({"comptes": "1"}, "text/csv", "application/zip", "csv.zip"),
-        ({"comptes": "1"}, "*/*", export_tables.MEDIA_TYPES["xlsx"], "xlsx"),
-        ({}, "application/json, application/*;q=0.1", export_tables.MEDIA_TYPES["xlsx"], "xlsx"),
-        ({}, f"*/*, {export_tables.MEDIA_TYPES['xlsx']};q=0", "text/csv; charset=utf-8; header=present",
+        ({"comptes": "1"}, "*/*", files.MEDIA_TYPES["xlsx"], "xlsx"),
+        ({}, "application/json, application/*;q=0.1", files.MEDIA_TYPES["xlsx"], "xlsx"),
+        ({}, f"*/*, {files.MEDIA_TYPES['xlsx']};q=0", "text/csv; charset=utf-8; header=present",
          "csv"),
         ({"format": "csv"}, "application/json", "text/csv; charset=utf-8; header=present", "csv"),
     ],

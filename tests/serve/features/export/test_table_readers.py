@@ -14,7 +14,7 @@ import polars
 import pytest
 from openpyxl import load_workbook
 
-from serve.contract import export_tables
+from serve.contract import files
 from tests.proof.tools import need
 from tests.serve.features.export.tables import Place, as_text, published, rows
 
@@ -55,7 +55,7 @@ def by_duckdb(path: Path) -> Records:
     if path.suffix == ".csv":
         read = f"read_csv('{path}', all_varchar = true)"
     elif path.suffix == ".ndjson":
-        known = export_tables.company_columns().values()
+        known = files.company_columns().values()
         types = ", ".join(f"{one.name}: '{DUCKDB[one.type]}'" for one in known)
         read = f"read_json('{path}', format = 'newline_delimited', columns = {{{types}}})"
     else:
@@ -99,7 +99,7 @@ def test_libreoffice_reads_a_csv_as_text_and_finds_no_formula(place: Place, tmp_
     path = tmp_path / "societes.csv"
     path.write_bytes(place.make("csv")[1])
     # Every column is text (2), as for identifiers with leading zeros.
-    text = "/".join(f"{number}/2" for number in range(1, len(export_tables.company_columns()) + 1))
+    text = "/".join(f"{number}/2" for number in range(1, len(files.company_columns()) + 1))
 
     sheet = by_libreoffice(path, f"44,34,76,1,{text}")
 

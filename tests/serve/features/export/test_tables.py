@@ -13,8 +13,8 @@ import pyarrow.parquet
 import pytest
 
 from pipeline import canonical
-from serve.contract import export_tables
-from serve.contract.record_answers import LigneComptesExportee
+from serve.contract import files
+from serve.contract.company_answers import LigneComptesExportee
 from serve.features.export import tables
 from serve.features.export.workbook.export_data import ExportResult
 from serve.request.values import FileOptions
@@ -38,8 +38,8 @@ def test_the_columns_are_those_of_a_company_with_the_types_of_the_canonical_sche
     """X7, C6"""
     types = {"text": pl.String, "integer": pl.Int64, "number": pl.Float64, "boolean": pl.Boolean,
              "texts": pl.List(pl.String)}  # fmt: skip
-    columns = export_tables.company_columns()
-    statements = {one.name: types[one.type] for one in export_tables.STATEMENT_COLUMNS}
+    columns = files.company_columns()
+    statements = {one.name: types[one.type] for one in files.STATEMENT_COLUMNS}
 
     assert tuple(columns) == FIELDS == tuple(company("en")["properties"])
     for name, kind in canonical.COMPANIES.items():
@@ -163,7 +163,7 @@ def test_comptes_is_a_second_table_of_the_companies_that_the_plan_allows(
     assert len(licences) > 1
     assert made.comptes == 2
     assert companies.columns == ["nom", "id"]
-    assert lines.columns == [one.name for one in export_tables.STATEMENT_COLUMNS]
+    assert lines.columns == [one.name for one in files.STATEMENT_COLUMNS]
     assert lines["iso2"].to_list() == ["FR", "UK", "UK"]
     assert lines["id"].to_list() == ["552100554", "08209948", "08209948"]
     assert [float(value) for value in lines["valeur"]] == [12.5] * 3

@@ -21,8 +21,8 @@ from serve.features.changes import modifications
 from serve.features.reference.operations import SECTORS, SUB_SECTORS
 from serve.http.reply import EXPOSED
 from serve.request import place_names
-from serve.surfaces.docs import document, responses
-from serve.surfaces.docs.responses import headers
+from serve.surfaces.docs import document, paths
+from serve.surfaces.docs.paths import headers
 from shards.codec import record
 from tests import golden
 from tests.serve.client import Served
@@ -164,12 +164,12 @@ def test_every_code_is_described_with_its_status_and_its_keys() -> None:
     """§7, G7"""
     schemas = DOCUMENT["components"]["schemas"]
     answered = {code: declared for code, declared in CODES.items() if declared.status in (
-        set(responses.STATUSES) - {402})}  # fmt: skip
+        set(paths.STATUSES) - {402})}  # fmt: skip
 
     for code, declared in answered.items():
         schema = schemas[f"Erreur{declared.status}"]
         assert code in schema["properties"]["erreur"]["properties"]["code"]["examples"]
-        assert re.fullmatch(responses.CODE_PATTERN, code)
+        assert re.fullmatch(paths.CODE_PATTERN, code)
         assert set(declared.extra) <= set(schema["properties"])
     assert all(f"`{code}`" in DOCUMENT["info"]["description"] for code in CODES)
     assert {key for declared in CODES.values() for key in declared.extra} == set(

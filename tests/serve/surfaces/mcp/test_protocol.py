@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from serve.app import PRODUCT
-from serve.surfaces.mcp import versions
+from serve.surfaces.mcp import protocol
 from serve.surfaces.mcp.tool_list import THIRD_PARTIES, tools
 from tests.serve.client import Served
 from tests.serve.surfaces.mcp.client import META, MODERN, PATH, legacy, modern, send
@@ -26,7 +26,7 @@ def test_discover_tells_versions_and_capabilities(served: Served) -> None:
     """server/discover"""
     result = modern(served, "server/discover").json["result"]
 
-    assert result["supportedVersions"] == list(versions.SUPPORTED)
+    assert result["supportedVersions"] == list(protocol.SUPPORTED)
     assert result["supportedVersions"][0] == MODERN
     assert result["capabilities"] == {"tools": {}}
     assert result["resultType"] == "complete"
@@ -113,7 +113,7 @@ def test_an_unknown_version_is_told_the_supported_ones(served: Served) -> None:
 
     assert code(reply) == (400, -32022)
     assert reply.json["error"]["data"] == {
-        "supported": list(versions.SUPPORTED),
+        "supported": list(protocol.SUPPORTED),
         "requested": "2099-01-01",
     }
 
@@ -155,7 +155,7 @@ def test_there_is_one_page_of_tools(served: Served) -> None:
 
 @pytest.mark.parametrize(
     ("requested", "told"),
-    [(version, version) for version in versions.LEGACY]
+    [(version, version) for version in protocol.LEGACY]
     + [("2099-01-01", "2025-11-25"), (MODERN, "2025-11-25"), (None, "2025-11-25")],
 )
 def test_initialize_agrees_on_a_version(served: Served, requested: str | None, told: str) -> None:

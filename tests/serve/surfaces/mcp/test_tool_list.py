@@ -12,7 +12,7 @@ from serve.app import PRODUCT
 from serve.contract import parameters
 from serve.features.record import tools as record_tools
 from serve.features.reference import operations
-from serve.request.query_string import Pairs
+from serve.request.reader import Pairs
 from serve.surfaces.mcp import arguments, results
 from serve.surfaces.mcp.tool_list import THIRD_PARTIES, tools
 from shards.codec.record import CONTACTS, FIELDS

@@ -12,12 +12,12 @@ from typing import Final
 
 from playwright.sync_api import Browser, Page
 
-from serve.surfaces.site import assets
+from serve.surfaces.site import pages
 from tests import ROOT
 from tests.bench.served import serving
 from tests.serve.surfaces.site.browser import PHONE, browser, window
 
-SHARED: Final = assets.FOLDER / "share.png"
+SHARED: Final = pages.ASSETS / "share.png"
 _FOLDER: Final = ROOT / "serve" / "surfaces" / "site" / "screenshots"
 _DESK: Final = {"width": 1280, "height": 860}
 _SEARCH: Final = "/?etat=active&tri=ca_desc"
