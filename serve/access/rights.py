@@ -1,4 +1,4 @@
-"""The caller of a request, and the rights of the plan that applies.
+"""The caller of a request, the rights of the plan that applies, and the plan that is proposed next.
 
 No Authorization header means a visitor (A4). One header `Bearer <key>` whose key belongs to an
 account means that account, at its effective plan (A7). Anything else is a refused key: the caller is
@@ -8,6 +8,11 @@ later checks use the plan, never the header.
 The rows that a plan shows of a search and has in a file (contract C) are pure arithmetic on its figures. `total` never
 enters a clamp and no clamp ever enters `total` (§8.2 rule 3). offset + limit never passes the cap of the plan, so
 paging is no way around it (§8.2 rule 2).
+
+The plan that is proposed next is `offre_suivante` (§2.3) and the remedy of a reached limit (§4.6, §7). The plans file
+says which plan follows which (contract C1: `marches` and `carte` are never proposed); the price of a month and the
+shape are computed here. The modules of §8 make analyses (extension X11): a plan or an account has them, may try them,
+or is told the first plan that has them.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -25,6 +30,18 @@ from serve.contract.seed_tables import analysis_credits
 from serve.contract.text import Text
 
 VISITOR: Final = "visiteur"
+
+# The modules, as plans and `prices` name them.
+ENTREPRISE: Final = "entreprise"
+MARCHE: Final = "marche"
+
+# Annual billing costs 10 % less than twelve months (§2.3, contract C3).
+_YEAR: Final = Decimal(12) * Decimal("0.9")
+_CENT: Final = Decimal("0.01")
+# The figures that a plan has by the same name.
+_SAME: Final = {one.name for one in fields(Offre)} & {
+    one.name for one in fields(Plan) if one.name != "prix_annuel_eur"
+}
 
 
 class Caller(NamedTuple):
@@ -154,19 +171,6 @@ def next_offset(plan: Plan, window: Window, total: int) -> int | None:
     if apercu(plan) or not window.limit or after >= visible_window(plan, total).visibles:
         return None
     return after
-
-
-# The modules, as plans and `prices` name them.
-ENTREPRISE: Final = "entreprise"
-MARCHE: Final = "marche"
-
-# Annual billing costs 10 % less than twelve months (§2.3, contract C3).
-_YEAR: Final = Decimal(12) * Decimal("0.9")
-_CENT: Final = Decimal("0.01")
-# The figures that a plan has by the same name.
-_SAME: Final = {one.name for one in fields(Offre)} & {
-    one.name for one in fields(Plan) if one.name != "prix_annuel_eur"
-}
 
 
 def offers(plans: Mapping[str, Plan]) -> Mapping[str, bytes]:

@@ -1,4 +1,7 @@
-"""A feature of the service, and the product: the features and surfaces that `serve/app.py` lists.
+"""A feature of the service with its operations, and the product: the features and surfaces that `serve/app.py` lists.
+
+An operation is everything that a router, a document and a tool must know of one method of a path. Routes with 404, 405
+and `Allow`, handlers, /openapi.json, the reference for people and /llms.txt follow from it.
 
 A feature is a folder of `serve/features` that declares itself in `operations.py`. The modules beside it are read by
 their names, each by the surface that shows them: `answers`, `pages`, `tools`. So are its files: `texts.csv`,
@@ -46,7 +49,7 @@ _KEYLESS: Final = ("list", "check", "metrics", "document")
 # Another text of the table, by its name.
 _QUOTED: Final = re.compile(r"\{texte\.(\w+)\}")
 
-
+_API: Final = "/api/v1/"
 RECORD_PATH: Final = "/api/v1/societes/{iso}/{id}"
 
 
@@ -177,9 +180,6 @@ def _fill(name: str, part: str, lang: Lang) -> str:
     return _QUOTED.sub(lambda quoted: _fill(quoted[1], part, lang), text)
 
 
-_API: Final = "/api/v1/"
-
-
 class OpenFeature(NamedTuple):
     """The work of a feature in a process that serves.
 
@@ -289,7 +289,7 @@ class Product:
                 yield import_module(f"{part.package}.{name}")
 
 
-_MODULES: Final = (answers, company_answers, company_answers)
+_MODULES: Final = (answers, company_answers)
 
 
 def component_schemas(lang: Lang, product: Product | None = None) -> dict[str, Schema]:

@@ -1,4 +1,9 @@
-"""Files for readers, whichever feature writes them: their names, guarded cells of CSV, a list of the reader. Pure.
+"""Files for readers, whichever feature writes them: their formats, the columns of their tables (extensions X7), their
+names, guarded cells of CSV, a list of the reader. Pure.
+
+A table has a column per key of the wire objects, in their order: companies as `Societe` (§2.1), statement lines as
+contract E5 after the country and the identifier of their company. The columns are the same whatever the plan; those
+of contacts are empty without the right to them. Their types are those of the canonical schema of `pipeline`.
 
 The name of an exported file has its scope and its day, for people who keep many.
 
@@ -58,6 +63,24 @@ _TYPES: Final[Mapping[str, ColumnType]] = {
     "array": "texts",
 }
 
+# Countries that a name lists, and characters of a sector or of a searched text.
+_NAMED: Final = 5
+_LONGEST: Final = 40
+_NOT_IN_A_NAME: Final = re.compile(r"[\W_]+")
+
+_FORMULA: Final = r"=+\-@\uff1d\uff0b\uff0d\uff20"
+_SEPARATORS: Final = (",", ";", "\t", "|")
+# By the separator of a file, where a program that takes another one may begin a cell.
+_BEGINNINGS: Final = {
+    own: re.compile(
+        rf"^(?=['\"]*[{_FORMULA}\t\r\n])"
+        rf"|(?<=[{',;'.replace(own, '')}\t\r\n])(?=['\"]*[{_FORMULA}])"
+    )
+    for own in _SEPARATORS
+}
+# The first characters of the texts that match there; most texts have another one.
+_FIRST: Final = frozenset("'\"=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+
 
 @dataclass(frozen=True, slots=True)
 class ExportColumn:
@@ -87,25 +110,6 @@ def company_columns() -> Mapping[str, ExportColumn]:
         field.champ: ExportColumn(field.champ, _TYPES[field.json_type])
         for field in company_fields.fields()
     }
-
-
-# Countries that a name lists, and characters of a sector or of a searched text.
-_NAMED: Final = 5
-_LONGEST: Final = 40
-_NOT_IN_A_NAME: Final = re.compile(r"[\W_]+")
-
-_FORMULA: Final = r"=+\-@\uff1d\uff0b\uff0d\uff20"
-_SEPARATORS: Final = (",", ";", "\t", "|")
-# By the separator of a file, where a program that takes another one may begin a cell.
-_BEGINNINGS: Final = {
-    own: re.compile(
-        rf"^(?=['\"]*[{_FORMULA}\t\r\n])"
-        rf"|(?<=[{',;'.replace(own, '')}\t\r\n])(?=['\"]*[{_FORMULA}])"
-    )
-    for own in _SEPARATORS
-}
-# The first characters of the texts that match there; most texts have another one.
-_FIRST: Final = frozenset("'\"=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 
 
 def file_name(query: Query, day: date, ending: str) -> str:

@@ -17,7 +17,7 @@ import os
 import socket
 import stat
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -28,19 +28,28 @@ from typing import Any, Final
 import orjson
 
 from serve.contract.secret_mask import redact
-from serve.request.reader import Pairs
+
+# Up to this size other processes cannot write into the middle of a write to a pipe (POSIX, PIPE_BUF).
+_PAGE: Final = 4_096
+LIMIT: Final = 1 << 20  # bytes that wait: some 3 000 requests
+RETRY_SECONDS: Final = 0.1
+_END_SECONDS: Final = 1.0
+
+_NEVER_WAITING: Final = os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
+
+_AS_A_LINE: Final = orjson.OPT_APPEND_NEWLINE
 
 
 @dataclass(slots=True)
 class RequestTrace:
-    """The facts of one request, as far as they are known."""
+    """The facts of one request for its line, as far as they are known; each step of serve/http adds to them."""
 
     request_id: str
     path: str
     route: str | None = None
     plan: str | None = None
     generation: str | None = None
-    pairs: Pairs = ()
+    pairs: Sequence[tuple[str, str]] = ()
     address: str | None = None  # of the caller, behind trusted proxies
     account: str | None = None
     tool: str | None = None  # the MCP tool that was called; never its arguments
@@ -56,17 +65,6 @@ class RequestTrace:
     def seconds(self) -> float:
         """Seconds since the request began."""
         return perf_counter() - self.started
-
-
-# Up to this size other processes cannot write into the middle of a write to a pipe (POSIX, PIPE_BUF).
-_PAGE: Final = 4_096
-LIMIT: Final = 1 << 20  # bytes that wait: some 3 000 requests
-RETRY_SECONDS: Final = 0.1
-_END_SECONDS: Final = 1.0
-
-_NEVER_WAITING: Final = os.O_WRONLY | os.O_NONBLOCK | os.O_CLOEXEC | os.O_NOCTTY
-
-_AS_A_LINE: Final = orjson.OPT_APPEND_NEWLINE
 
 
 def line(level: str, event: str, fields: Mapping[str, Any]) -> bytes:

@@ -6,6 +6,10 @@ query string, a JSON body and the arguments of a tool are read alike. No code af
 If several things are wrong, the error is the first of these: unknown names, all in one (B6); then the values in the
 order of the declaration. Unknown countries, sectors and sub-sectors are one step, reported together (B4) with the code
 of the first kind. An empty value counts as an absent one, and values are trimmed.
+
+Texts that clients wrote are remembered only if they are short, and a bounded number of them: a client that sends
+thousands of different texts costs a few megabytes and no more. Whom a key belongs to is never remembered here (A11),
+so a revocation takes effect at the next call.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -39,6 +43,14 @@ MOST_PAIRS: Final = 2_048
 
 _REMEMBERED: Final = 2_048
 _LONGEST_TEXT: Final = 400  # characters
+
+# What of a call is a condition on companies.
+_CONDITIONS: Final = frozenset(one.name for one in fields(Query))
+_EVERYTHING: Final = Query()
+# The parameters that are read in one step, in the order of `place_names.places`.
+_PLACES: Final = (PAYS, SECTEUR, SOUS_SECTEUR)
+# Those that are put together: the options of a file, and the companies of `ids`.
+_APART: Final = (FORMAT, COLONNES, COMPTES)
 
 
 def memoise(read: Callable[[str], T]) -> Callable[[str], T]:
@@ -80,15 +92,6 @@ def _split(raw: str) -> Pairs:
     # The same where nothing is encoded, at a fifth of the time.
     parts = (part.partition("=") for part in raw.split("&") if part)
     return tuple((name, value) for name, _, value in parts)
-
-
-# What of a call is a condition on companies.
-_CONDITIONS: Final = frozenset(one.name for one in fields(Query))
-_EVERYTHING: Final = Query()
-# The parameters that are read in one step, in the order of `place_names.places`.
-_PLACES: Final = (PAYS, SECTEUR, SOUS_SECTEUR)
-# Those that are put together: the options of a file, and the companies of `ids`.
-_APART: Final = (FORMAT, COLONNES, COMPTES)
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,7 +52,7 @@ class FileOptions:
     """The options of the file of an export.
 
     Attributes:
-        format: one of `export_tables.FORMATS`.
+        format: one of `files.FORMATS`.
         colonnes: the columns of the companies, in their order; none means all.
         comptes: statement lines are wanted as a second table; a workbook has them anyway.
     """

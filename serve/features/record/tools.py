@@ -54,7 +54,7 @@ def company_schema() -> Schema:
     return results.answer_schema(
         Fiche,
         "plan",
-        societe=results.company(FIELDS, described=False),
+        societe=results.company_schema(FIELDS, described=False),
         comptes={
             **results.array_of(statement),
             "description": "The latest year first; only if asked for.",

@@ -139,7 +139,7 @@ async def _results(
     except ApiError as error:
         if error.status != 400:
             raise
-        wrong = render.text_of(request, error)
+        wrong = render.error_text(request, error)
         return {
             "found": None,
             "error": wrong,

@@ -81,7 +81,7 @@ def search_schema() -> Schema:
         total=results.TOTAL,
         visibles={**results.COUNT, "description": "How many of them the plan may page through."},
         generation={**results.TEXT, "description": "The `depuis` of changes, later."},
-        societes=results.array_of(results.company(results.COMPACT, described=True)),
+        societes=results.array_of(results.company_schema(results.COMPACT, described=True)),
         noms_trouves={
             **results.OBJECT,
             "description": "The former name that q found, of each <iso2>:<id> found by it.",

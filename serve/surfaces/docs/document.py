@@ -13,9 +13,8 @@ from serve.contract.declaration import KnownValues, Schema, schema, with_keyword
 from serve.contract.feature import Product
 from serve.contract.parameters import Parameter, SeedWords
 from serve.contract.text import Lang, Text
-from serve.surfaces.docs import paths as responses
 from serve.surfaces.docs import prose
-from serve.surfaces.docs.paths import headers, paths
+from serve.surfaces.docs.paths import error_components, headers, paths
 from shards.codec.record import CONTACTS
 from shards.query import STATES
 
@@ -63,7 +62,7 @@ def document(
     parameters, objects, bodies, headers and examples.
     """
     words = parameters.words()
-    error_schemas, error_responses = responses.components(product, lang)
+    error_schemas, error_responses = error_components(product, lang)
     return {
         "openapi": OPENAPI,
         "info": {

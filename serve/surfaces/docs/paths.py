@@ -1,7 +1,10 @@
-"""The operations of the document, from their declarations. Pure.
+"""The operations of the document and their answers, from their declarations. Pure.
 
 Every path also has OPTIONS, and one with GET has HEAD: the description of the whole document says it. An operation of
 a new kind is described here, another operation of a known one by its declaration alone.
+
+OpenAPI calls answers responses: success, 304 and errors, with their headers. `lang` is the language of the texts of
+schemas. The descriptions of answers, which only programs read, are English.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -31,17 +34,15 @@ _SCHEMAS: Final[Mapping[str, Schema]] = {
     "flag": {"type": "string", "enum": ["true", "false"]},
 }
 
-
 # Headers that go together.
-METER: Final = (
+_METER: Final = (
     "X-Quota-Limit", "X-Quota-Used", "X-Quota-Reset", "RateLimit-Policy", "RateLimit",
 )  # fmt: skip
-CALLS: Final = ("X-Plafond-Resultats", *METER)
-CREDITS: Final = ("X-Credits-Debites", "X-Credits-Restants")
-TAGGED: Final = ("ETag", "Cache-Control", "Vary", "X-Donnees-Version")
+_CALLS: Final = ("X-Plafond-Resultats", *_METER)
+_CREDITS: Final = ("X-Credits-Debites", "X-Credits-Restants")
+_TAGGED: Final = ("ETag", "Cache-Control", "Vary", "X-Donnees-Version")
 
-
-JSON: Final = "application/json"
+_JSON: Final = "application/json"
 
 # Every code, those of later versions included.
 CODE_PATTERN: Final = "^[a-z]+(_[a-z]+)*$"
@@ -49,13 +50,13 @@ CODE_PATTERN: Final = "^[a-z]+(_[a-z]+)*$"
 _CODE: Final = Text("Le code de l’erreur.", "Code of the error.")
 
 _HEADERS: Final[Mapping[int, tuple[str, ...]]] = {
-    400: CALLS,
-    401: ("WWW-Authenticate", *CALLS),
-    402: ("Content-Location", *CALLS, *CREDITS),
-    403: (*CALLS, *CREDITS),
-    404: CALLS,
-    409: CALLS,
-    429: ("Retry-After", *CALLS),
+    400: _CALLS,
+    401: ("WWW-Authenticate", *_CALLS),
+    402: ("Content-Location", *_CALLS, *_CREDITS),
+    403: (*_CALLS, *_CREDITS),
+    404: _CALLS,
+    409: _CALLS,
+    429: ("Retry-After", *_CALLS),
     503: ("Retry-After",),
 }
 _ERRORS: Final = ("Cache-Control", "Content-Language", "Vary", "X-Donnees-Version")
@@ -63,184 +64,11 @@ _ERRORS: Final = ("Cache-Control", "Content-Language", "Vary", "X-Donnees-Versio
 # Statuses with which an operation may refuse, as `components/responses`.
 STATUSES: Final = (400, 401, 402, 403, 404, 406, 409, 413, 414, 415, 429, 500, 503)
 
-
-def headers(product: Product, lang: Lang) -> dict[str, Schema]:
-    """The headers by name, with texts in `lang`."""
-    return {
-        row["name"]: {"description": row[lang], "schema": _SCHEMAS[row["type"]]}
-        for row in product.headers
-    }
-
-
-def references(*names: str) -> dict[str, Any]:
-    """References to the headers of an answer; every answer also has `X-Request-Id`."""
-    return {name: ref(name, "headers") for name in ("X-Request-Id", *names)}
-
-
-def ref(name: str, kind: str = "schemas") -> Schema:
-    return {"$ref": f"#/components/{kind}/{name}"}
-
-
-def one_of(*schemas: Schema) -> Schema:
-    return {"anyOf": list(schemas)}
-
-
-def answer(
-    description: str, contents: Mapping[str, Schema], names: tuple[str, ...], *examples: str
-) -> Schema:
-    """A 200 with a body and headers.
-
-    Args:
-        contents: the schema of each media type.
-        examples: names of `Product.examples`.
-    """
-    shown = {"examples": {name: ref(name, "examples") for name in examples}} if examples else {}
-    return {
-        "description": description,
-        "headers": references(*names),
-        "content": {kind: {"schema": one, **shown} for kind, one in contents.items()},
-    }
-
-
-def with_links(made: Schema, links: Sequence[Link]) -> Schema:
-    """An answer with the calls that can be made with its values (OpenAPI §4.8.20)."""
-    told = {
-        link.name: {"operationId": link.operation, "parameters": dict(link.given)} for link in links
-    }
-    return {**made, "links": told}
-
-
-def not_modified(*names: str) -> Schema:
-    """A 304, which has no body and is not counted."""
-    return {
-        "description": "The caller has this answer already (`If-None-Match`); it costs nothing.",
-        "headers": references(*TAGGED, *names),
-    }
-
-
-def export_file(operation: Operation) -> Schema:
-    """The 200 of an export: a schema per media type; the columns are those of two schemas (X7)."""
-    names = ("Content-Disposition", "Cache-Control", "Vary", "Link", "X-Donnees-Version")
-    binary: Schema = {"type": "string", "format": "binary"}
-    line: Schema = {
-        "type": "string",
-        "contentMediaType": JSON,
-        "contentSchema": one_of(ref("Societe"), ref("LigneComptesExportee")),
-    }
-    kinds = {name: kind.partition(";")[0] for name, kind in files.MEDIA_TYPES.items()}
-    contents = {
-        kinds[files.WORKBOOK]: binary,
-        kinds[files.CSV]: {"type": "string"},
-        kinds[files.NDJSON]: line,
-        kinds[files.PARQUET]: binary,
-        files.ZIP: binary,
-    }
-    return answer(prose.EXPORT_FILE, contents, (*names, *operation.headers, *METER))
-
-
-def refusals(
-    product: Product, operation: Operation, statuses: Collection[int], lang: Lang
-) -> dict[str, Schema]:
-    """The errors of an operation; each may also answer 414 (a long request line) and 500."""
-    responses = {
-        str(one): ref(f"Erreur{one}", "responses") for one in sorted({*statuses, 414, 500})
-    }
-    if operation.refused:
-        shown = one_of(schema(operation.refused, lang), ref("Erreur401"))
-        responses["401"] = _error_answer(product, 401, shown, operation.route)
-    if operation.unavailable:
-        # If the counters cannot be kept, the public identity is served and not charged (D10, G9).
-        shown = one_of(schema(operation.unavailable, lang), ref("Erreur503"))
-        responses["503"] = _error_answer(product, 503, shown)
-        responses["503"]["headers"] |= references("Content-Location")
-    if operation.kind == "analysis":  # nothing is left to show
-        responses["402"] = _error_answer(product, 402, ref("Erreur402"), operation.route)
-    return responses
-
-
-def components(product: Product, lang: Lang) -> tuple[dict[str, Schema], dict[str, Schema]]:
-    """The schemas and the responses of the errors, by name."""
-    schemas = {f"Erreur{status}": _error(status, lang) for status in STATUSES}
-    responses = {
-        f"Erreur{status}": _error_answer(
-            product, status, ref("FicheEpuisee" if status == 402 else f"Erreur{status}")
-        )
-        for status in STATUSES
-    }
-    return schemas, responses
-
-
-def _error(status: int, lang: Lang) -> Schema:
-    codes = _codes_of_status(status)
-    keys = {key for code in codes for key in CODES[code].extra}
-    if status == 401:
-        # A 401 also has the other faults of a call (contract A1).
-        others = (*_codes_of_status(400), *_codes_of_status(404))
-        keys |= {key for code in others for key in CODES[code].extra}
-    erreur = component_schema(Erreur, lang)
-    notes = [KnownValues(tuple(codes)), with_keywords(pattern=CODE_PATTERN), _CODE]
-    erreur["properties"]["code"] = schema(str, lang, notes)
-    details = component_schema(DetailsErreur, lang)["properties"]
-    return {
-        "type": "object",
-        "description": _meanings(status, lang),
-        "properties": {"erreur": erreur, **{key: details[key] for key in details if key in keys}},
-        "required": ["erreur"],
-    }
-
-
-def _error_answer(product: Product, status: int, shown: Schema, route: str = "") -> Schema:
-    content: dict[str, Any] = {"schema": shown}
-    examples = [
-        name
-        for name, example in product.examples.items()
-        if example.status == status and _place(product, example) == route
-    ]
-    if examples:
-        content["examples"] = {name: ref(name, "examples") for name in examples}
-    return {
-        "description": _meanings(status),
-        "headers": references(*_ERRORS, *_HEADERS.get(status, ())),
-        "content": {JSON: content},
-    }
-
-
-def _place(product: Product, example: Example) -> str:
-    """The route of an example of an answer that only this route has; "" for a common answer.
-
-    The 401 of some routes has the visitor's payload beside `erreur` (§5 rule 4).
-    """
-    if example.status != 401:
-        return ""
-    return next(
-        (one.route for one in product.operations if one.refused and one.route == example.route), ""
-    )
-
-
-def _meanings(status: int, lang: Lang = "en") -> str:
-    between, after = ("; ", ":") if lang == "en" else (" ; ", " :")
-    meanings = between.join(
-        f"`{code}`{after} {CODES[code].meaning.in_language(lang)}"
-        for code in _codes_of_status(status)
-    )
-    return f"{HTTPStatus(status).phrase}. {meanings}."
-
-
-def _codes_of_status(status: int) -> list[str]:
-    """The codes with an HTTP status.
-
-    >>> _codes_of_status(404)
-    ['societe_introuvable', 'route_inconnue']
-    """
-    return [code for code, declared in CODES.items() if declared.status == status]
-
-
 _SECURITY: Final[Mapping[str, list[Schema]]] = {
     "": [],
     "optional": [{}, {"cle": []}],
     "required": [{"cle": []}],
 }
-_IF_NONE_MATCH: Final = ref("If-None-Match", "parameters")
 # The headers of a document.
 _PAGE: Final = ("ETag", "Cache-Control", "Vary")
 _FORM: Final = "application/x-www-form-urlencoded"
@@ -284,7 +112,7 @@ def _body(operation: Operation, lang: Lang) -> Schema:
     return {
         "description": component_schema(operation.body, lang)["description"],
         "required": True,
-        "content": {_FORM if operation.kind == "reconciliation" else JSON: content},
+        "content": {_FORM if operation.kind == "reconciliation" else _JSON: content},
     }
 
 
@@ -301,27 +129,27 @@ def _is_tagged(operation: Operation) -> bool:
 def _parameters(operation: Operation) -> list[Schema]:
     """Those of the path, of the query and of the head."""
     return [
-        *(ref(name, "parameters") for name in operation.variables),
-        *(ref(given.component, "parameters") for given in operation.parameters),
-        *([_IF_NONE_MATCH] if _is_tagged(operation) else []),
+        *(_ref(name, "parameters") for name in operation.variables),
+        *(_ref(given.component, "parameters") for given in operation.parameters),
+        *([_ref("If-None-Match", "parameters")] if _is_tagged(operation) else []),
     ]
 
 
 def _responses(product: Product, operation: Operation, lang: Lang) -> dict[str, Schema]:
-    refused = refusals(product, operation, _statuses(operation), lang)
+    refused = _refusals(product, operation, _statuses(operation), lang)
     if operation.kind == "file":
-        return {"200": export_file(operation), **refused}
+        return {"200": _export_file(operation), **refused}
     if operation.kind == "document":
         unchanged = {
             "description": "The caller has it already.",
-            "headers": references(*_PAGE),
+            "headers": _references(*_PAGE),
         }
         return {"200": _media_answer(operation, _PAGE), "304": unchanged, **refused}
     own = (*operation.headers, *_counters(operation))
     if not (operation.answer or operation.media):  # it leads to a page
-        names = references("Cache-Control", "X-Donnees-Version", "Location", *own)
+        names = _references("Cache-Control", "X-Donnees-Version", "Location", *own)
         return {"303": {"description": "The page of the company.", "headers": names}, **refused}
-    always = TAGGED if _is_tagged(operation) else ("Cache-Control",)
+    always = _TAGGED if _is_tagged(operation) else ("Cache-Control",)
     made = (
         _media_answer(operation, (*always, *own))
         if operation.media
@@ -329,7 +157,7 @@ def _responses(product: Product, operation: Operation, lang: Lang) -> dict[str, 
     )
     # A 304 has no body, so it leads to no next page.
     kept = tuple(name for name in own if name != "Link")
-    tagged = {"304": not_modified(*kept)} if _is_tagged(operation) else {}
+    tagged = {"304": _not_modified(*kept)} if _is_tagged(operation) else {}
     return {"200": made, **tagged, **refused}
 
 
@@ -346,24 +174,24 @@ def _answer(product: Product, operation: Operation, names: tuple[str, ...], lang
         if named
         else f"{operation.summary.in_language(lang)}."
     )
-    made = answer(said, {JSON: schema(operation.answer, lang)}, names, *examples)
-    return with_links(made, operation.links) if operation.links else made
+    made = _success(said, {_JSON: schema(operation.answer, lang)}, names, *examples)
+    return _with_links(made, operation.links) if operation.links else made
 
 
 def _media_answer(operation: Operation, names: tuple[str, ...]) -> Schema:
     """The 200 of an operation that is no object of ours."""
     contents = {
-        kind: {"type": "object"} if kind == JSON else _TEXT if kind.startswith("text/") else _FILE
+        kind: {"type": "object"} if kind == _JSON else _TEXT if kind.startswith("text/") else _FILE
         for kind in operation.media
     }
-    return answer(f"{operation.summary.en}.", contents, names)
+    return _success(f"{operation.summary.en}.", contents, names)
 
 
 def _counters(operation: Operation) -> tuple[str, ...]:
     """The headers that report counters."""
     if operation.kind in ("list", "free", "check", "metrics"):
         return ()
-    return (*CALLS, *(CREDITS if operation.credits else ()))
+    return (*_CALLS, *(_CREDITS if operation.credits else ()))
 
 
 def _is_pinnable(operation: Operation) -> bool:
@@ -394,3 +222,177 @@ def _statuses(operation: Operation) -> set[int]:
     if operation.method == "POST":
         statuses |= {413, 415}
     return statuses
+
+
+# -- answers ------------------------------------------------------------------------------
+
+
+def headers(product: Product, lang: Lang) -> dict[str, Schema]:
+    """The headers by name, with texts in `lang`."""
+    return {
+        row["name"]: {"description": row[lang], "schema": _SCHEMAS[row["type"]]}
+        for row in product.headers
+    }
+
+
+def _references(*names: str) -> dict[str, Any]:
+    """References to the headers of an answer; every answer also has `X-Request-Id`."""
+    return {name: _ref(name, "headers") for name in ("X-Request-Id", *names)}
+
+
+def _ref(name: str, kind: str = "schemas") -> Schema:
+    return {"$ref": f"#/components/{kind}/{name}"}
+
+
+def _one_of(*schemas: Schema) -> Schema:
+    return {"anyOf": list(schemas)}
+
+
+def _success(
+    description: str, contents: Mapping[str, Schema], names: tuple[str, ...], *examples: str
+) -> Schema:
+    """A 200 with a body and headers.
+
+    Args:
+        contents: the schema of each media type.
+        examples: names of `Product.examples`.
+    """
+    shown = {"examples": {name: _ref(name, "examples") for name in examples}} if examples else {}
+    return {
+        "description": description,
+        "headers": _references(*names),
+        "content": {kind: {"schema": one, **shown} for kind, one in contents.items()},
+    }
+
+
+def _with_links(made: Schema, links: Sequence[Link]) -> Schema:
+    """An answer with the calls that can be made with its values (OpenAPI §4.8.20)."""
+    told = {
+        link.name: {"operationId": link.operation, "parameters": dict(link.given)} for link in links
+    }
+    return {**made, "links": told}
+
+
+def _not_modified(*names: str) -> Schema:
+    """A 304, which has no body and is not counted."""
+    return {
+        "description": "The caller has this answer already (`If-None-Match`); it costs nothing.",
+        "headers": _references(*_TAGGED, *names),
+    }
+
+
+def _export_file(operation: Operation) -> Schema:
+    """The 200 of an export: a schema per media type; the columns are those of two schemas (X7)."""
+    names = ("Content-Disposition", "Cache-Control", "Vary", "Link", "X-Donnees-Version")
+    binary: Schema = {"type": "string", "format": "binary"}
+    line: Schema = {
+        "type": "string",
+        "contentMediaType": _JSON,
+        "contentSchema": _one_of(_ref("Societe"), _ref("LigneComptesExportee")),
+    }
+    kinds = {name: kind.partition(";")[0] for name, kind in files.MEDIA_TYPES.items()}
+    contents = {
+        kinds[files.WORKBOOK]: binary,
+        kinds[files.CSV]: {"type": "string"},
+        kinds[files.NDJSON]: line,
+        kinds[files.PARQUET]: binary,
+        files.ZIP: binary,
+    }
+    return _success(prose.EXPORT_FILE, contents, (*names, *operation.headers, *_METER))
+
+
+def _refusals(
+    product: Product, operation: Operation, statuses: Collection[int], lang: Lang
+) -> dict[str, Schema]:
+    """The errors of an operation; each may also answer 414 (a long request line) and 500."""
+    responses = {
+        str(one): _ref(f"Erreur{one}", "responses") for one in sorted({*statuses, 414, 500})
+    }
+    if operation.refused:
+        shown = _one_of(schema(operation.refused, lang), _ref("Erreur401"))
+        responses["401"] = _error_answer(product, 401, shown, operation.route)
+    if operation.unavailable:
+        # If the counters cannot be kept, the public identity is served and not charged (D10, G9).
+        shown = _one_of(schema(operation.unavailable, lang), _ref("Erreur503"))
+        responses["503"] = _error_answer(product, 503, shown)
+        responses["503"]["headers"] |= _references("Content-Location")
+    if operation.kind == "analysis":  # nothing is left to show
+        responses["402"] = _error_answer(product, 402, _ref("Erreur402"), operation.route)
+    return responses
+
+
+def error_components(product: Product, lang: Lang) -> tuple[dict[str, Schema], dict[str, Schema]]:
+    """The schemas and the responses of the errors, by name."""
+    schemas = {f"Erreur{status}": _error(status, lang) for status in STATUSES}
+    responses = {
+        f"Erreur{status}": _error_answer(
+            product, status, _ref("FicheEpuisee" if status == 402 else f"Erreur{status}")
+        )
+        for status in STATUSES
+    }
+    return schemas, responses
+
+
+def _error(status: int, lang: Lang) -> Schema:
+    codes = _codes_of_status(status)
+    keys = {key for code in codes for key in CODES[code].extra}
+    if status == 401:
+        # A 401 also has the other faults of a call (contract A1).
+        others = (*_codes_of_status(400), *_codes_of_status(404))
+        keys |= {key for code in others for key in CODES[code].extra}
+    erreur = component_schema(Erreur, lang)
+    notes = [KnownValues(tuple(codes)), with_keywords(pattern=CODE_PATTERN), _CODE]
+    erreur["properties"]["code"] = schema(str, lang, notes)
+    details = component_schema(DetailsErreur, lang)["properties"]
+    return {
+        "type": "object",
+        "description": _meanings(status, lang),
+        "properties": {"erreur": erreur, **{key: details[key] for key in details if key in keys}},
+        "required": ["erreur"],
+    }
+
+
+def _error_answer(product: Product, status: int, shown: Schema, route: str = "") -> Schema:
+    content: dict[str, Any] = {"schema": shown}
+    examples = [
+        name
+        for name, example in product.examples.items()
+        if example.status == status and _place(product, example) == route
+    ]
+    if examples:
+        content["examples"] = {name: _ref(name, "examples") for name in examples}
+    return {
+        "description": _meanings(status),
+        "headers": _references(*_ERRORS, *_HEADERS.get(status, ())),
+        "content": {_JSON: content},
+    }
+
+
+def _place(product: Product, example: Example) -> str:
+    """The route of an example of an answer that only this route has; "" for a common answer.
+
+    The 401 of some routes has the visitor's payload beside `erreur` (§5 rule 4).
+    """
+    if example.status != 401:
+        return ""
+    return next(
+        (one.route for one in product.operations if one.refused and one.route == example.route), ""
+    )
+
+
+def _meanings(status: int, lang: Lang = "en") -> str:
+    between, after = ("; ", ":") if lang == "en" else (" ; ", " :")
+    meanings = between.join(
+        f"`{code}`{after} {CODES[code].meaning.in_language(lang)}"
+        for code in _codes_of_status(status)
+    )
+    return f"{HTTPStatus(status).phrase}. {meanings}."
+
+
+def _codes_of_status(status: int) -> list[str]:
+    """The codes with an HTTP status.
+
+    >>> _codes_of_status(404)
+    ['societe_introuvable', 'route_inconnue']
+    """
+    return [code for code, declared in CODES.items() if declared.status == status]

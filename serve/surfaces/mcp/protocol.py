@@ -1,7 +1,12 @@
-"""The messages of MCP: JSON-RPC 2.0 requests with an id, notifications without, and protocol errors.
+"""The protocol of MCP: JSON-RPC 2.0 requests with an id, notifications without, protocol errors, and the revision that
+a message uses with the headers that this requires (MCP 2026-07-28, "Versioning" and "Streamable HTTP").
 
 A protocol error is for the author of a client. An error that a model can correct itself, such as a
 wrong country or a spent quota, is the result of a tool (serve/surfaces/mcp/results.py).
+
+Since 2026-07-28 every request names its revision, in `_meta` and again in headers; earlier revisions
+open with `initialize`. The server remembers nothing between requests and issues no session, so every
+process of every host can answer each message.
 """
 
 import base64
@@ -26,7 +31,29 @@ _MOST_MESSAGES: Final = 50  # of a batch
 _SHOWN: Final = 100  # characters of a caller's text in a message
 _INT64: Final = 2**63
 
+MODERN: Final = "2026-07-28"
+# The newest first. 2024-11-05 is absent: its transport is a stream of events (HTTP+SSE), and there is none here.
+LEGACY: Final = ("2025-11-25", "2025-06-18", "2025-03-26")
+_BATCHES: Final = (
+    "2025-03-26"  # the only revision with JSON-RPC batches, and without the header of a version
+)
+SUPPORTED: Final = (MODERN, *LEGACY)
+
+# The headers that belong to a message, in lower case.
+VERSION: Final = "mcp-protocol-version"
+METHOD: Final = "mcp-method"
+NAME: Final = "mcp-name"
+
+_META: Final = "io.modelcontextprotocol/"
+SERVER_INFO: Final = f"{_META}serverInfo"
+_META_VERSION: Final = f"{_META}protocolVersion"
+_META_CAPABILITIES: Final = f"{_META}clientCapabilities"
+
+# The methods whose Mcp-Name repeats a member of the params.
+_NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+
 Id = str | int
+Headers = Mapping[str, str]
 
 
 class RpcError(Exception):
@@ -184,30 +211,6 @@ def message(value: Any) -> Message:
 
 def _shown_value(value: Any) -> str:
     return json_body.shown_value(value).en
-
-
-MODERN: Final = "2026-07-28"
-# The newest first. 2024-11-05 is absent: its transport is a stream of events (HTTP+SSE), and there is none here.
-LEGACY: Final = ("2025-11-25", "2025-06-18", "2025-03-26")
-_BATCHES: Final = (
-    "2025-03-26"  # the only revision with JSON-RPC batches, and without the header of a version
-)
-SUPPORTED: Final = (MODERN, *LEGACY)
-
-# The headers that belong to a message, in lower case.
-VERSION: Final = "mcp-protocol-version"
-METHOD: Final = "mcp-method"
-NAME: Final = "mcp-name"
-
-_META: Final = "io.modelcontextprotocol/"
-SERVER_INFO: Final = f"{_META}serverInfo"
-_META_VERSION: Final = f"{_META}protocolVersion"
-_META_CAPABILITIES: Final = f"{_META}clientCapabilities"
-
-# The methods whose Mcp-Name repeats a member of the params.
-_NAMED: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-
-Headers = Mapping[str, str]
 
 
 def is_modern(message: Message, headers: Headers) -> bool:

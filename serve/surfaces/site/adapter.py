@@ -151,7 +151,7 @@ class Website:
         """The page of an error that anybody can cause at will, made once: each has a request id of its own."""
         context = page.context
         generation = page.server.published.generation
-        key = (render.text_of(page, error), page.lang)
+        key = (render.error_text(page, error), page.lang)
         kept = context.kept.find(generation, key)
         if kept is None:
             trace = replace(page.trace, request_id=_REQUEST_ID)

@@ -1,6 +1,7 @@
-"""The request for a page: the visitor, the language, the form, and the context to answer from.
+"""The pages of a product, and the request for a page: the visitor, the language, the form, the context to answer from.
 
-`serve/surfaces/site/adapter.py` makes one from HTTP. Every page is a function of a `PageRequest`.
+Each feature lists its pages in `PAGES` of its module `pages`. A page is a function of a `PageRequest`, which
+`serve/surfaces/site/adapter.py` makes from HTTP.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
@@ -27,8 +28,10 @@ from serve.surfaces.site.cookies import Signer
 
 FIELDS: Final = 32
 PAIRS: Final = 64
-# It takes a PageRequest, whose context has the pages.
-PageHandler = Callable[..., Awaitable[Response]]
+# The parameters of an export that its form has fields for.
+EXPORT_FIELDS: Final = ("format", "comptes", "colonnes", "limit")
+
+PageHandler = Callable[["PageRequest"], Awaitable[Response]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +140,6 @@ class Pages:
 def pages_of(product: Product) -> Pages:
     """The pages of the features and surfaces of a product."""
     return Pages([page for module in product.modules("pages") for page in module.PAGES])
-
-
-# The parameters of an export that its form has fields for.
-EXPORT_FIELDS: Final = ("format", "comptes", "colonnes", "limit")
 
 
 class KeptPages:

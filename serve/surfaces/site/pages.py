@@ -1,5 +1,9 @@
-"""The pages of the site itself: files of pages, and those that programs ask every site for (/robots.txt, /sitemap.xml
-and its parts, /.well-known/security.txt, the icon).
+"""The pages of the site itself: assets, and those that programs ask every site for (/robots.txt, /sitemap.xml and its
+parts, /.well-known/security.txt, the icon).
+
+Assets are the stylesheet, the scripts, the letters, the icon, and the picture of shared links (1200 by 630 pixels).
+The path of each contains a digest of its bytes, so that browsers may keep it for ever. The stylesheet names the files
+of letters (Inter, by the Inter Project Authors, OFL 1.1; `inter-LICENSE.txt`), which are served under their paths.
 
 The sitemap lists the pages without a search and, for each country, its search by sector. Companies are not listed: they
 are public one by one, but a list of all of them is what plans sell (§8). Crawlers find them by these searches.
@@ -19,6 +23,15 @@ from quota.periods import iso
 from serve.access.call import Response
 from serve.surfaces.site.page_request import PageRequest, WebRoute
 from serve.surfaces.site.search_form import query_string
+
+_API: Final = "/api/"
+_URI: Final = re.compile(r"(?i)(?:https|mailto|tel):")
+_CONTACT: Final = re.compile(r"(?i)https://\S+|mailto:[^\s@]+@[^\s@]+|tel:\+?[0-9.()-]+")
+_SCHEMA: Final = "http://www.sitemaps.org/schemas/sitemap/0.9"
+_LASTS: Final = timedelta(days=180)  # of security.txt; RFC 9116 §2.5.5 wants less than a year
+_KEPT: Final = {"Cache-Control": "public, max-age=3600"}
+# Without `base_url` the addresses have the `Host` of the caller, which nobody else may be given.
+_OWN: Final = {"Cache-Control": "private, no-store"}
 
 ASSETS: Final = Path(__file__).parent / "assets"
 PREFIX: Final = "assets"
@@ -70,16 +83,6 @@ def _body(path: Path) -> bytes:
 
 def _digest(path: Path) -> str:
     return hashlib.sha256(_body(path)).hexdigest()[:8]
-
-
-_API: Final = "/api/"
-_URI: Final = re.compile(r"(?i)(?:https|mailto|tel):")
-_CONTACT: Final = re.compile(r"(?i)https://\S+|mailto:[^\s@]+@[^\s@]+|tel:\+?[0-9.()-]+")
-_SCHEMA: Final = "http://www.sitemaps.org/schemas/sitemap/0.9"
-_LASTS: Final = timedelta(days=180)  # of security.txt; RFC 9116 §2.5.5 wants less than a year
-_KEPT: Final = {"Cache-Control": "public, max-age=3600"}
-# Without `base_url` the addresses have the `Host` of the caller, which nobody else may be given.
-_OWN: Final = {"Cache-Control": "private, no-store"}
 
 
 async def robots(request: PageRequest) -> Response:

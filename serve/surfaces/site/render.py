@@ -1,7 +1,10 @@
-"""Rendering: a template of `templates/` becomes the response that shows it.
+"""Rendering: a template of `templates/` becomes the response that shows it, for a page or an error.
 
 All values in a template are escaped (Jinja2's autoescape), and an undefined name is an error. The
 text of a page is in its template, French and English side by side: `t('Sociétés', 'Companies')`.
+
+An error is a page too, with the message of the API (serve/contract/tables/errors.csv), but for errors that have
+another one for people.
 """
 
 import os
@@ -25,9 +28,9 @@ from serve.contract.feature import Product
 from serve.contract.secret_mask import mask_keys
 from serve.generation import country_sources
 from serve.surfaces.site import cookies, formatting
-from serve.surfaces.site import pages as assets
 from serve.surfaces.site.page_errors import PageError
 from serve.surfaces.site.page_request import PageRequest
+from serve.surfaces.site.pages import asset_paths
 
 HTML: Final = "text/html; charset=utf-8"
 
@@ -44,6 +47,31 @@ _TEMPLATES: Final = "templates"
 # The field in which a form proves that a page made it for this browser.
 TOKEN: Final = "jeton"
 _PURPOSE: Final = "form"
+
+# Of the pages of errors.
+_TITLES: Final[Mapping[int, tuple[str, str]]] = {
+    400: ("Cette recherche n’est pas possible", "This search is not possible"),
+    402: ("Crédits épuisés", "Credits used up"),
+    403: ("Envoi refusé", "Not accepted"),
+    404: ("Page introuvable", "Page not found"),
+    405: ("Méthode non autorisée", "Method not allowed"),
+    406: ("Format impossible", "Format not possible"),
+    413: ("Formulaire trop long", "Form too long"),
+    415: ("Type non supporté", "Type not supported"),
+    417: ("Attente refusée", "Expectation failed"),
+    429: ("Limite atteinte", "Limit reached"),
+    500: ("Erreur interne", "Internal error"),
+    503: ("Momentanément indisponible", "Temporarily unavailable"),
+}
+_TITLES_OF_CODES: Final[Mapping[str, tuple[str, str]]] = {
+    "module_non_inclus": ("Analyse non comprise", "Analysis not included"),
+    "societe_introuvable": ("Société introuvable", "Company not found"),
+    "essai_epuise": ("Essais du mois épuisés", "Trials of the month used up"),
+}
+# The fields of the search form that a person types into (templates/explorer.html).
+_FIELDS: Final = {one.name: one.label for one in parameters.SEARCH if one.label.fr}
+# People look for a page, not for a route.
+_NO_PAGE: Final = ("Il n’y a pas de page à cette adresse.", "There is no page at this address.")
 
 
 class TemplateCache(FileSystemBytecodeCache):
@@ -77,7 +105,7 @@ def page(
         shown=formatting.formats_of(request.lang),
         token=proof,
         other_language=_other_language(request),
-        asset=assets.asset_paths(),
+        asset=asset_paths(),
         credited=country_sources.attributions(sources),
         period=country_sources.period(sources),
         heaviest=country_sources.heaviest(sources),
@@ -201,32 +229,7 @@ class ErrorText(NamedTuple):
     field: str = ""
 
 
-_TITLES: Final[Mapping[int, tuple[str, str]]] = {
-    400: ("Cette recherche n’est pas possible", "This search is not possible"),
-    402: ("Crédits épuisés", "Credits used up"),
-    403: ("Envoi refusé", "Not accepted"),
-    404: ("Page introuvable", "Page not found"),
-    405: ("Méthode non autorisée", "Method not allowed"),
-    406: ("Format impossible", "Format not possible"),
-    413: ("Formulaire trop long", "Form too long"),
-    415: ("Type non supporté", "Type not supported"),
-    417: ("Attente refusée", "Expectation failed"),
-    429: ("Limite atteinte", "Limit reached"),
-    500: ("Erreur interne", "Internal error"),
-    503: ("Momentanément indisponible", "Temporarily unavailable"),
-}
-_TITLES_OF_CODES: Final[Mapping[str, tuple[str, str]]] = {
-    "module_non_inclus": ("Analyse non comprise", "Analysis not included"),
-    "societe_introuvable": ("Société introuvable", "Company not found"),
-    "essai_epuise": ("Essais du mois épuisés", "Trials of the month used up"),
-}
-# The fields of the search form that a person types into (templates/explorer.html).
-_FIELDS: Final = {one.name: one.label for one in parameters.SEARCH if one.label.fr}
-# People look for a page, not for a route.
-_NO_PAGE: Final = ("Il n’y a pas de page à cette adresse.", "There is no page at this address.")
-
-
-def text_of(request: PageRequest, error: ApiError) -> ErrorText:
+def error_text(request: PageRequest, error: ApiError) -> ErrorText:
     """The error in the visitor's language."""
     known = _TITLES_OF_CODES.get(error.code) or _TITLES.get(error.status, _TITLES[500])
     title = request.t(*known)
@@ -246,6 +249,6 @@ def error_page(request: PageRequest, error: ApiError) -> Response:
     headers = {"Cache-Control": "no-store"} | error.headers
     return page(
         request, "error.html",
-        status=error.status, headers=headers, error=text_of(request, error),
+        status=error.status, headers=headers, error=error_text(request, error),
         request_id=request.trace.request_id,
     )  # fmt: skip

@@ -16,8 +16,8 @@ from serve.access.call import Response
 from serve.access.store_holder import StoreHolder
 from serve.config import EditorSettings
 from serve.surfaces.site import page_request
-from serve.surfaces.site import pages as assets
 from serve.surfaces.site.page_request import PageRequest, pages_of
+from serve.surfaces.site.pages import ASSETS, asset_paths
 from tests.serve.access.test_unavailable import Faulty
 from tests.serve.client import Served, serving
 from tests.serve.clock import Clock
@@ -191,15 +191,15 @@ def test_every_page_is_small_whole_and_of_one_language(served: Served) -> None:
 
 def test_an_asset_is_kept_for_ever_under_the_digest_of_its_bytes(served: Served) -> None:
     html = Visitor(served).get("/").html + Visitor(served).get("/rapprochement").html
-    style = served.ask(assets.asset_paths()["style.css"]).body.decode()
+    style = served.ask(asset_paths()["style.css"]).body.decode()
 
-    for path in assets.asset_paths().values():
+    for path in asset_paths().values():
         assert path in html + style
         seen = served.ask(path)
         assert (seen.status, "immutable" in seen.headers["Cache-Control"]) == (200, True)
         assert hashlib.sha256(seen.body).hexdigest()[:8] == path.rpartition("/")[2][:8]
         assert Visitor(served).get(path.replace("-", "0-")).status == 404
-    sizes = {path.name: path.stat().st_size for path in assets.ASSETS.iterdir()}
+    sizes = {path.name: path.stat().st_size for path in ASSETS.iterdir()}
     assert sizes.pop("inter-latin.woff2") < 50_000
     for letters in ("latin-ext", "greek", "cyrillic"):  # only pages with such letters load them
         assert sizes.pop(f"inter-{letters}.woff2") < 90_000
