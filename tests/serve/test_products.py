@@ -1,11 +1,12 @@
-"""Products without a feature: each answers all the rest, and documents, tools, menu and links have nothing of it."""
+"""Products without a feature or a surface: each answers all the rest, and nothing leads to a thing that is left out."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlencode
 
+import orjson
 import pytest
 
 from serve.app import PRODUCT
@@ -17,20 +18,14 @@ from tests.serve.client import Served, serving
 from tests.serve.surfaces.mcp.client import legacy
 from tests.serve.surfaces.site.visitor import member
 
-LINK: Final = re.compile(r'(?:href|action|src)="(/[^"#?]*)')
+LINK: Final = re.compile(r'(?:href|action|src)="(/[^"#]*)')
+TITLE: Final = re.compile("<title>(.*)</title>")
 HTML: Final = {"Accept": "text/html"}
 COMPANY: Final = "/societes/{iso2}/{id}".format(**world.COMPANIES[0])
-# Pages that name most others, and all of a feature that another one shows.
-START: Final = (
-    "/",
-    "/?q=lab",
-    COMPANY,
-    "/tarifs",
-    "/statut",
-    "/docs",
-    "/rapprochement",
-    "/nothing",
-)
+# Beside an example of every page: results, an unknown page, and a company that is not there.
+MORE: Final = ("/", "/?q=lab", COMPANY, "/nothing", "/societes/FR/000000000")
+# Without the site there are no pages: a test of its own.
+PARTS: Final = [part.name for part in (*PRODUCT.features, *PRODUCT.surfaces) if part.name != "site"]
 
 
 def without(name: str) -> Product:
@@ -63,7 +58,7 @@ def example_path(operation: Operation) -> str:
     return operation.path.format(**values) + (f"?{urlencode(needed)}" if needed else "")
 
 
-@pytest.fixture(scope="module", params=["matching", "analyses", "export", "changes"])
+@pytest.fixture(scope="module", params=PARTS)
 def served(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Served]:
@@ -74,43 +69,55 @@ def served(
         yield served
 
 
-def test_a_feature_that_is_left_out_is_in_no_document(served: Served) -> None:
-    operations, named, _ = gone(served.context.product)
-    paths = {one.path for one in PRODUCT.operations if one.id in operations}
-    assert operations
+def paths_of(operations: Iterable[Operation]) -> set[str]:
+    return {one.path for one in operations}
+
+
+def test_no_path_of_what_is_left_out_is_answered(served: Served) -> None:
+    product = served.context.product
+    first_words = {path.split("/")[3] for path in paths_of(product.operations) if "/v1/" in path}
+    left_out = paths_of(PRODUCT.operations) - paths_of(product.operations)
+    assert left_out
+
+    for path in (path for path in left_out if "{" not in path):
+        head = served.raw(f"GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+        assert b" 404 " in head[:20]
+    if "service" in {part.name for part in product.features}:
+        assert served.ask("/readyz").status == 200
+    message = served.ask("/api/v1/nothing").json["erreur"]["message"]
+    assert set(re.findall(r"[a-z-]+", message.partition(":")[2])) >= first_words
+    gone = {path.split("/")[3] for path in left_out if "/v1/" in path} - first_words
+    assert not [name for name in gone if re.search(rf"\b{name}\b", message)]
+
+
+def test_no_document_has_what_is_left_out(served: Served) -> None:
+    product = served.context.product
+    operations, named, pages = gone(product)
+    left_out = paths_of(PRODUCT.operations) - paths_of(product.operations)
+    if not product.operation("readDescription"):
+        pytest.skip("no documents")
 
     described = served.ask("/openapi.json").json
-    listed = {tool["name"] for tool in legacy(served, "tools/list").json["result"]["tools"]}
-    summary, whole = (
-        served.ask("/llms.txt").body.decode(),
-        served.ask("/llms-full.txt").body.decode(),
-    )
+    summary = served.ask("/llms.txt").body.decode()
+    whole = served.ask("/llms-full.txt").body.decode()
 
-    known = {
-        one["operationId"] for methods in described["paths"].values() for one in methods.values()
-    }
-    assert not known & operations and not set(described["paths"]) & paths
-    assert not listed & named
-    assert not [path for path in paths if f"`{path}`" in summary or f" {path}`" in summary]
-    assert not [name for name in named if f"### {name}\n" in whole]
-    for path in paths:
-        if "{" not in path:
-            assert (
-                b" 404 "
-                in served.raw(f"GET {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")[:20]
-            )
-    below = served.ask("/api/v1/nothing").json["erreur"]["message"]
-    kept = {
-        one.path.split("/")[3]
-        for one in served.context.product.operations
-        if one.path.startswith("/api/v1")
-    }
-    assert all(f" {name}" in below for name in kept)
-    assert not [
-        path
-        for path in paths
-        if path.split("/")[3] not in kept and f" {path.split('/')[3]}" in below
-    ]
+    named_operations = re.findall(r'"operationId":"(\w+)"', orjson.dumps(described).decode())
+    assert not set(named_operations) & operations
+    assert not set(described["paths"]) & left_out
+    for path in left_out | pages - {"/"}:
+        assert not re.search(rf"{re.escape(path)}[`) ]", summary), path
+    assert not [name for name in named if f"`{name}`" in summary or f"### {name}\n" in whole]
+    assert ("/api/mcp" in summary + whole) == (product.operation("callTool") is not None)
+
+
+def test_no_tool_has_what_is_left_out(served: Served) -> None:
+    _, named, _ = gone(served.context.product)
+    if not served.context.product.operation("callTool"):
+        pytest.skip("no tools")
+
+    listed = legacy(served, "tools/list").json["result"]["tools"]
+
+    assert {tool["name"] for tool in listed} == set(tools(PRODUCT)) - named
 
 
 def test_all_other_operations_answer_as_before(served: Served, whole: Served) -> None:
@@ -134,19 +141,32 @@ def test_all_other_operations_answer_as_before(served: Served, whole: Served) ->
 
 
 def test_no_page_leads_to_what_is_left_out(served: Served, whole: Served) -> None:
-    _, _, pages = gone(served.context.product)
-    starts = {path: served.ask(path, headers=HTML) for path in START}
-    links = {link for reply in starts.values() for link in LINK.findall(reply.body.decode())}
+    pages = pages_of(served.context.product)
+    examples = [path for path, page in pages.examples().items() if page.get and not page.personal]
+    read = {path: served.ask(path, headers=HTML) for path in (*examples, *MORE)}
+    links = {link for reply in read.values() for link in LINK.findall(reply.body.decode())}
 
-    assert {path: reply.status for path, reply in starts.items()} == {
-        path: 404 if path in pages else whole.ask(path, headers=HTML).status for path in START
-    }
-    wrong = {}
-    for link in sorted(links):
-        status = served.ask(link, headers=HTML).status
-        if status >= 400 and whole.ask(link, headers=HTML).status != status:
-            wrong[link] = status
-    assert wrong == {}
+    failed = {path: reply.status for path, reply in read.items() if reply.status >= 500}
+    assert failed == {}
+    wrong = [link for link in sorted(links) if leads_nowhere(link, served, whole)]
+    assert wrong == []
+
+
+def leads_nowhere(link: str, served: Served, whole: Served) -> bool:
+    """Whether a link of a page fails, unless it fails in the whole product too."""
+    path, query, _ = link.partition("?")
+    if path == "/" and query:
+        return "/" not in pages_of(served.context.product)
+    status = served.ask(path, headers=HTML).status
+    return status >= 400 and whole.ask(path, headers=HTML).status != status
+
+
+def test_the_first_page_of_the_menu_is_the_front_page(served: Served) -> None:
+    page = served.ask("/", headers=HTML)
+    first = served.ask(pages_of(served.context.product).menu[0].path, headers=HTML)
+
+    assert page.status == 200
+    assert TITLE.findall(page.body.decode()) == TITLE.findall(first.body.decode())
 
 
 @pytest.fixture(scope="module")
@@ -158,17 +178,24 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
         yield served
 
 
-def test_a_person_has_an_account_and_records_without_the_feature(served: Served) -> None:
-    visitor, _ = member(served)
-    pages = [visitor.get(path) for path in ("/compte", COMPANY, "/?q=lab", "/tarifs")]
-    links = {link for page in pages for link in LINK.findall(page.html) if "?" not in link}
+def test_a_person_has_an_account_and_opens_companies(served: Served, whole: Served) -> None:
+    if "account" not in {part.name for part in served.context.product.features}:
+        pytest.skip("nobody can log in")
+    visitor, account = member(served, "integral", api_tool=True)
+    visitor.get("/compte")
+    made = visitor.send("/compte/cles", {"connues": "1", "libelle": "a"})
+    paths = ("/compte", "/compte/membres", COMPANY, f"{COMPANY}/analyse", "/?q=lab", "/tarifs")
+    read = {path: visitor.get(path) for path in (*paths, "/rapprochement", "/docs")}
+    links = {link for page in (made, *read.values()) for link in LINK.findall(page.html)}
 
-    assert [page.status for page in pages] == [200] * 4
-    _, _, left_out = gone(served.context.product)
-    assert not links & left_out
-    assert not [
-        link for link in links if link.startswith("/docs/") and visitor.get(link).status != 200
-    ]
+    assert made.key and account
+    known = pages_of(served.context.product)
+    assert {path: page.status for path, page in read.items() if page.status >= 400} == {
+        path: 404 for path in read if known.resolve(path.partition("?")[0]) is None
+    }
+    posts = {page.path for page in known.all if not page.get}
+    wrong = [link for link in sorted(links - posts) if leads_nowhere(link, served, whole)]
+    assert wrong == []
 
 
 def test_without_the_site_the_api_answers_and_every_error_is_json(tmp_path: Path) -> None:

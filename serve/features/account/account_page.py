@@ -25,7 +25,7 @@ from serve.features.account.login_throttle import throttle_of
 from serve.features.account.stripe_account import StripeAccount
 from serve.surfaces.docs.manual import manual
 from serve.surfaces.docs.request_example import CodeText
-from serve.surfaces.site import formatting, page_errors, sessions
+from serve.surfaces.site import page_errors, sessions
 from serve.surfaces.site.page_request import (
     EXPORT_FIELDS,
     PageRequest,
@@ -273,9 +273,11 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
 
 
 def _first_call(request: PageRequest, key: str) -> Sequence[CodeText]:
-    """A search with a key that was just made, in the languages of the documentation."""
-    search = manual(request.server.product).references["en"].operations["searchCompanies"].request
-    return search.with_query(limit=3).texts(request.origin, key)
+    """A search with a key that was just made, in the languages of the documentation, if the product has both."""
+    search = manual(request.server.product).references["en"].operations.get("searchCompanies")
+    if search is None or "/docs" not in request.context.pages:
+        return ()
+    return search.request.with_query(limit=3).texts(request.origin, key)
 
 
 def _session(request: PageRequest) -> Session:
@@ -287,15 +289,13 @@ def _opened_records(request: PageRequest, opened: Sequence[Opening]) -> Sequence
     """The last openings of the month, in their order."""
     try:
         with request.server.published.lease() as generation:
-            return [
-                _opened_record(generation.shards, one.at, one.credits, one.subject)
-                for one in opened
-            ]
+            return [_opened_record(request, generation.shards, one) for one in opened]
     except ApiError:  # there are no data yet: an account has a page all the same
-        return [_opened_record(None, one.at, one.credits, one.subject) for one in opened]
+        return [_opened_record(request, None, one) for one in opened]
 
 
-def _opened_record(base: ShardSet | None, at: datetime, credits: int, subject: str) -> OpenedRecord:
+def _opened_record(request: PageRequest, base: ShardSet | None, opening: Opening) -> OpenedRecord:
+    at, credits, subject = opening.at, opening.credits, opening.subject
     head, _, rest = subject.partition("/")
     if head == MARCHE:
         return OpenedRecord(at, credits, MARCHE, "", "", "")
@@ -306,7 +306,7 @@ def _opened_record(base: ShardSet | None, at: datetime, credits: int, subject: s
     if shard is None or row is None:
         return OpenedRecord(at, credits, module, iso2, identifier, "")
     nom = str(shard.company(row)["nom"] or identifier)
-    path = formatting.record_path(iso2, identifier)
+    path = request.context.pages.company_path(iso2, identifier)
     return OpenedRecord(at, credits, module, iso2, nom, path)
 
 

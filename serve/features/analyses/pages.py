@@ -31,7 +31,7 @@ async def show(request: PageRequest) -> Response:
         paid = prepared.cost
         if prepared.is_charged and subject:
             if not await counting.store.is_charged(counting.account.id, subject, counting.now):
-                return see_other(formatting.record_path(*request.segments))
+                return see_other(request.context.pages.company_path(*request.segments))
             prepared = prepared._replace(cost=0, trials=None, calls=0)
         result = await billing.run(prepared, asked, counting, {})
         if result.error is not None:

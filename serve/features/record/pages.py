@@ -37,7 +37,7 @@ from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGenerat
 from serve.request import reader
 from serve.surfaces.site import charts, formatting
 from serve.surfaces.site.charts import HistogramColumn
-from serve.surfaces.site.page_request import Downloads, PageRequest, WebRoute
+from serve.surfaces.site.page_request import Downloads, PageRequest, WebRoute, record_path
 from serve.surfaces.site.render import page
 from shards.codec import bands
 from shards.codec import record as codec
@@ -132,7 +132,7 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
             status=result.status,
             outcome=result.outcome,
             call=path_of(company),
-            address=formatting.record_path(*company.split("/", 1)),
+            address=record_path(*company.split("/", 1)),
             credits=result.headers.get("X-Credits-Restants"),
             debited="0" if known else result.headers.get("X-Credits-Debites"),
             analysis=_analysis_terms(request),
@@ -223,7 +223,7 @@ def _organization(company: Mapping[str, Any], origin: str) -> dict[str, Any]:
         "@context": "https://schema.org",
         "@type": "Organization",
         "name": company["nom"],
-        "url": origin + formatting.record_path(company["iso2"], company["id"]),
+        "url": origin + record_path(company["iso2"], company["id"]),
         **{name: value for name, value in fields.items() if value is not None},
         "address": {
             "@type": "PostalAddress",

@@ -64,7 +64,8 @@ async def explorer(request: PageRequest) -> Response:
         request.trace.generation = generation.id
         numbered = _by_number(request, generation)
         if len(numbered) == 1:
-            return see_other(formatting.record_path(numbered[0]["iso2"], numbered[0]["id"]))
+            company = numbered[0]
+            return see_other(request.context.pages.company_path(company["iso2"], company["id"]))
         form = search_form.read(request.pairs, generation.names, generation.reference)
         restrictions = explorer_filters.chips(request, generation.reference, form)
         values = await _results(request, generation, form, restrictions)

@@ -60,7 +60,7 @@ def _proposals(
         Proposal(
             one.nom,
             ", ".join(part for part in (one.ville, names[one.iso2]) if part),
-            formatting.record_path(one.iso2, one.id),
+            request.context.pages.company_path(one.iso2, one.id),
             one.etat,
         )
         for one in result.societes

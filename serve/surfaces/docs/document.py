@@ -69,7 +69,7 @@ def document(
             "title": "European companies",
             "version": VERSION,
             "summary": "What 25 business registers publish, with an exact total for every search.",
-            "description": prose.description(plans.load(), debit),
+            "description": prose.description(product, plans.load(), debit),
             "license": {"name": "MIT", "identifier": "MIT"},
         },
         "servers": [{"url": base_url or "/", "description": "This service"}],

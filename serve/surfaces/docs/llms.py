@@ -37,8 +37,7 @@ _SUMMARY: Final = """\
 
 > A read-only API over the companies of 25 European countries as their business registers publish
 > them: search by country, sector, activity, town, legal form, state, age, name, turnover, assets and
-> headcount, with an exact total for every search. Over HTTP (JSON), as tools for language models
-> (MCP){files}.
+> headcount, with an exact total for every search. Over HTTP (JSON){as_tools}{files}.
 
 Names of fields, labels and messages are French: `pays` country, `secteur` sector, `societe`
 company, `nom` name, `effectif` headcount, `ca_eur` turnover in euros, `comptes` statements, `etat`
@@ -52,12 +51,7 @@ companies that you have matched. A search is one call and costs no credits; a re
 {prix.fiche} credits, once a month for the same company, one without statements none; lists are free. A wrong
 value is an error that names it and suggests others: nothing is ignored.
 
-Language models use the tools of `{base}/api/mcp` (Model Context Protocol, Streamable HTTP, POST
-only, revisions 2026-07-28 and 2025-11-25, the key optional as above): {tools}. A search shows
-{rows} companies at most, and no answer is larger than {size} KiB.
-
-Whoever shows the data owes the attributions of the registers in them, with the dates of their files
-(`{base}/api/v1/sources`): {attributions}.
+{models}Whoever shows the data owes the attributions of the registers in them{sources}: {attributions}.
 
 ## API
 
@@ -72,8 +66,18 @@ Whoever shows the data owes the attributions of the registers in them, with the 
 ## Optional
 
 - [For people]({base}/docs): guides, routes, objects
-- [Is it ready?]({base}/readyz): the state of the service and the name of its data
+{ready}"""
+_AS_TOOLS: Final = ", as tools for language models\n> (MCP)"
+_MODELS: Final = """\
+Language models use the tools of `{base}/api/mcp` (Model Context Protocol, Streamable HTTP, POST
+only, revisions 2026-07-28 and 2025-11-25, the key optional as above): {tools}. A search shows
+{rows} companies at most, and no answer is larger than {size} KiB.
+
 """
+_SOURCES: Final = ", with the dates of their files\n(`{base}/api/v1/sources`)"
+_READY: Final = (
+    "- [Is it ready?]({base}/readyz): the state of the service and the name of its data\n"
+)
 
 
 def make_pages(product: Product, base_url: str, debit: BurstLimits) -> Mapping[str, Response]:
@@ -95,17 +99,21 @@ def summary(product: Product, base_url: str) -> str:
     """The text of /llms.txt."""
     known = plans.load()
     larger = [plan for plan in known.values() if plan.prix_annuel_eur]
+    served_tools = ", ".join(f"`{name}`" for name in tools(product))
+    has_tools = product.operation("callTool") is not None
+    models = _MODELS.format(base=base_url, tools=served_tools, rows=MOST_ROWS, size=LARGEST // 1024)
     return fill_prices(_SUMMARY).format(
         base=base_url,
+        as_tools=_AS_TOOLS if has_tools else "",
         files=_FILES if product.operation("exportCompanies") else "",
         visitor=_figures(known["visiteur"]),
         free=_figures(known["free"]),
         larger="; ".join(f"{plan.nom_en} ({_figures(plan)})" for plan in larger),
         tool=tool_prices(known),
         operations="\n".join(_summaries(product, base_url)),
-        tools=", ".join(f"`{name}`" for name in tools(product)),
-        rows=MOST_ROWS,
-        size=LARGEST // 1024,
+        models=models if has_tools else "",
+        sources=_SOURCES.format(base=base_url) if product.operation("listSources") else "",
+        ready=_READY.format(base=base_url) if product.operation("checkReady") else "",
         attributions="; ".join(
             one.attribution["en"].removeprefix("Source: ") for one in seed_tables.attributions()
         ),
@@ -149,9 +157,12 @@ def full_text(product: Product, base_url: str, debit: BurstLimits) -> str:
         described["info"]["description"],
         "## Operations\n",
         *_operations(described),
-        f"## Tools of {base_url}/api/mcp\n",
-        *(_tool(tool) for tool in tools(product).values()),
     ]
+    if product.operation("callTool"):
+        parts += [
+            f"## Tools of {base_url}/api/mcp\n",
+            *(_tool(tool) for tool in tools(product).values()),
+        ]
     return "\n".join(parts)
 
 

@@ -105,5 +105,5 @@ SURFACE: Final = Feature(
         ),
     ),
     open_documents,
-    guides={"demarrage": 10, "pagination": 20, "erreurs": 30, "credits": 40, "http": 80, "modeles": 90},
+    guides={"demarrage": 10, "pagination": 20, "erreurs": 30, "credits": 40, "http": 80},
 )  # fmt: skip

@@ -39,10 +39,8 @@ async def contents(request: PageRequest) -> Response:
 
 
 async def guide(request: PageRequest) -> Response:
-    """A guide. Raises ApiError 404."""
-    chosen_guide = guides_of(request.server.product).get(request.segments[0])
-    if chosen_guide is None:
-        raise request.server.product.unknown_path(request.path)
+    """A guide."""
+    chosen_guide = guides_of(request.server.product)[request.segments[0]]
     plans = request.server.plans
     return await _page(
         request, f"guides/{chosen_guide.slug}",
@@ -61,19 +59,15 @@ async def guide(request: PageRequest) -> Response:
 
 
 async def operation(request: PageRequest) -> Response:
-    """A route of the API. Raises ApiError 404."""
-    found = _reference(request).operations.get(request.segments[0])
-    if found is None:
-        raise request.server.product.unknown_path(request.path)
-    return await _page(request, "operation", operation=found, codes=CODES)
+    """A route of the API."""
+    described = _reference(request).operations[request.segments[0]]
+    return await _page(request, "operation", operation=described, codes=CODES)
 
 
 async def described_object(request: PageRequest) -> Response:
-    """An object of answers or bodies. Raises ApiError 404."""
-    found = _reference(request).objects.get(request.segments[0])
-    if found is None:
-        raise request.server.product.unknown_path(request.path)
-    return await _page(request, "object", described=found)
+    """An object of answers or bodies."""
+    described = _reference(request).objects[request.segments[0]]
+    return await _page(request, "object", described=described)
 
 
 async def _page(request: PageRequest, template: str, **values: Any) -> Response:
@@ -87,7 +81,7 @@ async def _page(request: PageRequest, template: str, **values: Any) -> Response:
         keys=[key for key in keys if key.revoked is None],
         call=lambda name, *, key=True, **query: _texts(
             request, _call(reference.operations[name].request.with_query(**query), key)
-        ),
+        ) if name in reference.operations else (),
         example=lambda call: _texts(request, call),
         json=_json,
         **values,
@@ -122,11 +116,16 @@ PAGES: Final = (
         "/docs", "docs", contents, parameters=("q",), kept=True,
         menu=Text("API", "API"), below="/docs/", place=50,
     ),
-    WebRoute("/docs/guides/{slug}", "docs-guide", guide, kept=True, example="/docs/guides/debuter"),
     WebRoute(
-        "/docs/routes/{id}", "docs-route", operation, kept=True, example="/docs/routes/searchCompanies"
+        "/docs/guides/{slug}", "docs-guide", guide, kept=True, example="/docs/guides/demarrage",
+        has=lambda product, slug: slug in guides_of(product),
     ),
     WebRoute(
-        "/docs/objets/{name}", "docs-objet", described_object, kept=True, example="/docs/objets/Societe"
+        "/docs/routes/{id}", "docs-route", operation, kept=True, example="/docs/routes/readDescription",
+        has=lambda product, name: name in manual(product).references["en"].operations,
+    ),
+    WebRoute(
+        "/docs/objets/{name}", "docs-objet", described_object, kept=True, example="/docs/objets/Societe",
+        has=lambda product, name: name in manual(product).references["en"].objects,
     ),
 )  # fmt: skip

@@ -175,7 +175,8 @@ def _answer(product: Product, operation: Operation, names: tuple[str, ...], lang
         else f"{operation.summary.in_language(lang)}."
     )
     made = _success(said, {_JSON: schema(operation.answer, lang)}, names, *examples)
-    return _with_links(made, operation.links) if operation.links else made
+    links = [link for link in operation.links if product.operation(link.operation)]
+    return _with_links(made, links) if links else made
 
 
 def _media_answer(operation: Operation, names: tuple[str, ...]) -> Schema:

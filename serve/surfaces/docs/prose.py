@@ -11,6 +11,7 @@ from serve.access.rights import apercu
 from serve.config import BurstLimits
 from serve.contract import files, seed_tables
 from serve.contract.errors import CODES
+from serve.contract.feature import Product
 from serve.contract.files import ExportColumn
 
 _PARQUET_TYPES: Final = {
@@ -103,15 +104,13 @@ are sent as they are, since `Content-Length` says their size.
 
 ## Sources
 
-The data are those of the registers, under their licences. Who shows them owes these attributions;
-`/api/v1/sources` says which registers are in the data served, with the dates of their files.
+The data are those of the registers, under their licences. Who shows them owes these attributions{sources}.
 
 {attributions}
 
 ## Programs that talk
 
-Language models use the same companies, plans and counters through tools: `POST /api/mcp`, the
-Model Context Protocol, which describes itself. `/llms.txt` says all of this in plain text.
+{models}`/llms.txt` says all of this in plain text.
 
 ## Versions
 
@@ -122,7 +121,13 @@ answers, and by `deprecated` here. It is removed only in `/api/v2`.
 """
 
 
-def description(plans: Mapping[str, Plan], debit: BurstLimits) -> str:
+_SOURCES: Final = ";\n`/api/v1/sources` says which registers are in the data served, with the dates of their files"
+_MODELS: Final = """\
+Language models use the same companies, plans and counters through tools: `POST /api/mcp`, the
+Model Context Protocol, which describes itself. """
+
+
+def description(product: Product, plans: Mapping[str, Plan], debit: BurstLimits) -> str:
     """The description of the whole API, in Markdown."""
     return _DESCRIPTION.format(
         plans=_plans(plans, debit),
@@ -134,7 +139,9 @@ def description(plans: Mapping[str, Plan], debit: BurstLimits) -> str:
         exports=debit.exports,
         abandoned=debit.exports_abandonnes,
         errors=_errors(),
+        sources=_SOURCES if product.operation("listSources") else "",
         attributions=_attributions(),
+        models=_MODELS if product.operation("callTool") else "",
     )
 
 

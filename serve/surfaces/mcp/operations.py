@@ -115,4 +115,5 @@ SURFACE: Final = Feature(
             ],
         ),
     ),
+    guides={"modeles": 90},
 )  # fmt: skip

@@ -86,6 +86,8 @@ class Website:
         if message.method == "POST" and route.guarded and not render.is_token_valid(page):
             raise page_errors.formulaire_refuse()
         if route.personal and session is None:
+            if _LOG_IN not in self._pages.pages:
+                raise request.context.product.unknown_path(target.path)
             suite = target.path if route.get else ""
             return render.see_other(f"{_LOG_IN}?suite={quote(suite, safe='/')}")
         if route.personal and session:

@@ -11,16 +11,16 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Decimal
-from functools import cache
+from functools import cache, partial
+from html import unescape
 from typing import Final
-from urllib.parse import quote
 
 from markupsafe import Markup, escape
 
 from quota.plans import Plan
 from serve.contract import company_fields, notation, seed_tables
 from serve.contract.statement_table import MOST_PERCENT, in_words
-from serve.surfaces.site.page_request import PageRequest
+from serve.surfaces.site.page_request import PageRequest, record_path
 from shards.generations.reference import Pays, Reference, Secteur
 
 NONE: Final = "–"
@@ -38,6 +38,7 @@ _UNSAFE: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\x00-\
 _AGES: Final = ((1, "new"), (3, "older"))
 _SYMBOLS: Final = {"EUR": "€"}
 _CODE: Final = re.compile(r"`([^`]+)`")
+_ANCHOR: Final = re.compile(r'<a href="([^"]*)">([^<]*)</a>')
 _LINK: Final = re.compile(r"\[([^\]]+)\]\((/[^)\s]*)\)")
 _SOURCE: Final = re.compile(r"(^|; )Source ?: ")
 _USER: Final = re.compile(r"[^/]*//[^/?#\\]*@")
@@ -279,15 +280,6 @@ def age_class(date: str | None, year: int) -> str:
     return next((name for most, name in _AGES if years <= most), "old")
 
 
-def record_path(iso2: str, identifier: str) -> str:
-    """The path of the page of a company.
-
-    >>> record_path("AT", "FN/1")
-    '/societes/AT/FN%2F1'
-    """
-    return f"/societes/{iso2}/{quote(identifier, safe='')}"
-
-
 def plain_text(text: str | None) -> str:
     """Text of the data that is safe in a title or an attribute.
 
@@ -320,13 +312,25 @@ def web(url: str | None) -> str | None:
     return f"https://{text}" if _HOST.fullmatch(text) else None
 
 
-def code_and_links(text: str) -> Markup:
+def _everywhere(_link: str) -> bool:
+    return True
+
+
+def code_and_links(text: str, leads: Callable[[str], bool] = _everywhere) -> Markup:
     """A sentence whose `words` in backticks are code, and whose [words](/path) are links.
+
+    Args:
+        leads: whether a link leads anywhere (`Pages.leads`); one that does not is its words alone.
 
     >>> code_and_links("`q` & [more](/docs)")
     Markup('<code>q</code> &amp; <a href="/docs">more</a>')
     """
-    return code(Markup(_LINK.sub(r'<a href="\2">\1</a>', str(escape(text)))))
+    return code(Markup(_LINK.sub(partial(_link_or_words, leads), str(escape(text)))))
+
+
+def _link_or_words(leads: Callable[[str], bool], link: re.Match[str]) -> str:
+    words, address = link.groups()
+    return f'<a href="{address}">{words}</a>' if leads(address) else words
 
 
 def code(text: Markup) -> Markup:
@@ -387,9 +391,16 @@ _PAGES: Final[Mapping[str, tuple[str, str]]] = {
 
 
 def link_routes(
-    text: str, lang: str, plans: Mapping[str, Plan], links: Mapping[str, str] | None = None
+    text: str,
+    lang: str,
+    plans: Mapping[str, Plan],
+    links: Mapping[str, str] | None = None,
+    leads: Callable[[str], bool] = _everywhere,
 ) -> Markup:
     """The text as HTML, with further `links` by their words; what an API says of its routes is left out.
+
+    Args:
+        leads: as of `code_and_links`.
 
     >>> link_routes("Pays inconnu : 'ZZ'. Liste des pays : /api/v1/pays", "fr", {})
     Markup('Pays inconnu : &#39;ZZ&#39;.')
@@ -405,7 +416,10 @@ def link_routes(
     plain = _LISTS.sub(lambda part: part["end"] or ".", text)
     markup, at = Markup(), 0
     for part in _PARTS.finditer(plain):
-        markup += escape(plain[at : part.start()]) + _SHOWN[part.lastgroup or ""](part, lang, plans)
+        shown = _SHOWN[part.lastgroup or ""](part, lang, plans)
+        markup += escape(plain[at : part.start()])
+        link = _ANCHOR.fullmatch(shown)
+        markup += Markup(link[2]) if link and not leads(unescape(link[1])) else shown
         at = part.end()
     markup += escape(plain[at:])
     for words, address in (links or {}).items():

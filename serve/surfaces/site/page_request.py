@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
 from typing import Any, Final
-from urllib.parse import unquote
+from urllib.parse import quote, unquote, urlsplit
 
 from quota.accounts import Account
 from quota.ledger.calls import Meter
@@ -21,6 +21,7 @@ from serve.access.context import ServerContext
 from serve.access.rights import Caller
 from serve.contract.feature import Product
 from serve.contract.text import Text
+from serve.http.router import Router
 from serve.observe.log import RequestTrace
 from serve.request.reader import Pairs
 from serve.surfaces.site import page_errors
@@ -28,6 +29,7 @@ from serve.surfaces.site.cookies import Signer
 
 FIELDS: Final = 32
 PAIRS: Final = 64
+RECORD: Final = "/societes/{iso}/{id}"
 # The parameters of an export that its form has fields for.
 EXPORT_FIELDS: Final = ("format", "comptes", "colonnes", "limit")
 
@@ -58,7 +60,7 @@ class WebRoute:
         secret: whoever reads its address has a right with it.
         example: a path of it, where it has variable parts.
         is_file: counted as a file of a page, not as a page.
-        has: whether its variable part has this value; other paths are no page.
+        has: whether its variable part has this value in a product; other paths are no page.
     """
 
     path: str
@@ -81,18 +83,30 @@ class WebRoute:
     secret: bool = False
     example: str = ""
     is_file: bool = False
-    has: Callable[[str], bool] | None = None
+    has: Callable[[Product, str], bool] | None = None
 
     @property
     def methods(self) -> tuple[str, ...]:
         return (*(("GET", "HEAD") if self.get else ()), *(("POST",) if self.post else ()))
 
 
-class Pages:
-    """The pages of a product, by path."""
+def record_path(iso2: str, identifier: str) -> str:
+    """The path of the record of a company.
 
-    def __init__(self, pages: Collection[WebRoute]) -> None:
-        self.all: Final = tuple(pages)
+    >>> record_path("AT", "FN/1")
+    '/societes/AT/FN%2F1'
+    """
+    return f"/societes/{iso2}/{quote(identifier, safe='')}"
+
+
+class Pages:
+    """The pages of a product, by path. The first of the menu answers `/`, also in a product without the search."""
+
+    def __init__(self, product: Product) -> None:
+        pages = tuple(page for module in product.modules("pages") for page in module.PAGES)
+        self.all: Final = pages
+        self._product: Final = product
+        self._operations: Final = Router(product.operations)
         self.menu: Final = sorted(
             (page for page in pages if page.menu), key=lambda page: page.place
         )
@@ -100,6 +114,8 @@ class Pages:
         # The beginnings of paths that end with a token, or with the code of a list.
         self.secret: Final = tuple(page.path.partition("{")[0] for page in pages if page.secret)
         self._plain: Final = {page.path: page for page in pages if "{" not in page.path}
+        if self.menu:
+            self._plain.setdefault("/", self.menu[0])
         self._variable: Final = [
             (tuple("" if part.startswith("{") else part for part in page.path.split("/")[1:]), page)
             for page in pages
@@ -109,6 +125,19 @@ class Pages:
     def __contains__(self, path: str) -> bool:
         """Whether a page has this path, with the names of its variable parts."""
         return any(page.path == path for page in self.all)
+
+    def leads(self, link: str) -> bool:
+        """Whether a link leads to a page or document of the product: one to a feature that is left out does not."""
+        path = urlsplit(link).path
+        if path == "/":  # the search, whatever answers there
+            return path in self
+        return self.resolve(path) is not None or self._operations.resolve(path) is not None
+
+    def company_path(self, iso2: str, identifier: str) -> str:
+        """The page of a company: its record, or the search for it in a product without records."""
+        if RECORD in self:
+            return record_path(iso2, identifier)
+        return f"/?ids={iso2}:{quote(identifier, safe='')}"
 
     def examples(self) -> Mapping[str, WebRoute]:
         """A path of each route."""
@@ -132,14 +161,15 @@ class Pages:
                     for fixed, part in zip(segments, parts, strict=True)
                     if not fixed
                 )
-                return (page, variable) if page.has is None or page.has(*variable) else None
+                is_page = page.has is None or page.has(self._product, *variable)
+                return (page, variable) if is_page else None
         return None
 
 
 @cache
 def pages_of(product: Product) -> Pages:
     """The pages of the features and surfaces of a product."""
-    return Pages([page for module in product.modules("pages") for page in module.PAGES])
+    return Pages(product)
 
 
 class KeptPages:

@@ -25,6 +25,7 @@ from serve.surfaces.site.page_request import PageRequest, WebRoute
 from serve.surfaces.site.search_form import query_string
 
 _API: Final = "/api/"
+_SEARCH: Final = "/"
 _URI: Final = re.compile(r"(?i)(?:https|mailto|tel):")
 _CONTACT: Final = re.compile(r"(?i)https://\S+|mailto:[^\s@]+@[^\s@]+|tel:\+?[0-9.()-]+")
 _SCHEMA: Final = "http://www.sitemaps.org/schemas/sitemap/0.9"
@@ -125,7 +126,11 @@ async def index(request: PageRequest) -> Response:
     """
     with request.server.published.lease() as generation:
         reference = generation.reference
-        parts = [one.iso2 for one in reference.pays if reference.societes(one.iso2)]
+        parts = [
+            one.iso2
+            for one in reference.pays
+            if reference.societes(one.iso2) and _SEARCH in request.context.pages
+        ]
     places = [f"{request.origin}/sitemap/{part}.xml" for part in ("pages", *parts)]
     return _xml(request, "sitemapindex", "sitemap", places)
 
@@ -144,7 +149,8 @@ async def sitemap(request: PageRequest) -> Response:
         return _xml(request, "urlset", "url", [request.origin + path for path in paths])
     with request.server.published.lease() as generation:
         reference = generation.reference
-        if name not in reference.counts or not reference.societes(name):
+        is_searched = _SEARCH in request.context.pages
+        if not is_searched or name not in reference.counts or not reference.societes(name):
             raise request.server.product.unknown_path(request.path)
         known = {cell.secteur for cell in reference.counts[name] if cell.n}
         searches = [[("pays", name)]]
@@ -184,10 +190,10 @@ PAGES: Final = (
     WebRoute("/sitemap.xml", "plan-du-site", index),
     WebRoute(
         "/sitemap/{file}", "plan-du-site", sitemap,
-        example="/sitemap/pages.xml", has=lambda name: name.endswith(".xml"),
+        example="/sitemap/pages.xml", has=lambda _, name: name.endswith(".xml"),
     ),
     WebRoute(
         f"/{PREFIX}/{{file}}", "asset", _asset,
-        example=asset_paths()["style.css"], is_file=True, has=lambda name: name in assets_by_name(),
+        example=asset_paths()["style.css"], is_file=True, has=lambda _, name: name in assets_by_name(),
     ),
 )  # fmt: skip

@@ -29,7 +29,7 @@ from serve.contract.secret_mask import mask_keys
 from serve.generation import country_sources
 from serve.surfaces.site import cookies, formatting
 from serve.surfaces.site.page_errors import PageError
-from serve.surfaces.site.page_request import PageRequest
+from serve.surfaces.site.page_request import PageRequest, pages_of
 from serve.surfaces.site.pages import asset_paths
 
 HTML: Final = "text/html; charset=utf-8"
@@ -101,6 +101,7 @@ def page(
         request=request,
         menu=pages.menu,
         exists=lambda path: path in pages or product.has(path),
+        record_path=pages.company_path,
         t=request.t,
         shown=formatting.formats_of(request.lang),
         token=proof,
@@ -112,7 +113,9 @@ def page(
         canonical=_canonical_address(request),
         printed=public,
         indexed=public and request.session is None,
-        linked=partial(formatting.link_routes, lang=request.lang, plans=request.server.plans),
+        linked=partial(
+            formatting.link_routes, lang=request.lang, plans=request.server.plans, leads=pages.leads
+        ),
         **values,
     )  # fmt: skip
     own = _headers(request, has_form=proof in text) | dict(headers or {})
@@ -202,11 +205,10 @@ def _environment(product: Product) -> Environment:
     environment.globals |= {
         "label": seed_tables.label,
         "activity": seed_tables.activity_label,
-        "record_path": formatting.record_path,
     }
     environment.filters |= {
         "plain": formatting.plain_text, "web": formatting.web, "credit": formatting.credit,
-        "coded": formatting.code_and_links,
+        "coded": partial(formatting.code_and_links, leads=pages_of(product).leads),
     }  # fmt: skip
     return environment
 
