@@ -110,6 +110,7 @@ class Pages:
         self.menu: Final = sorted(
             (page for page in pages if page.menu), key=lambda page: page.place
         )
+        self._paths: Final = frozenset(page.path for page in pages)
         self.closed: Final = tuple(page.path for page in pages if page.closed)
         # The beginnings of paths that end with a token, or with the code of a list.
         self.secret: Final = tuple(page.path.partition("{")[0] for page in pages if page.secret)
@@ -124,7 +125,7 @@ class Pages:
 
     def __contains__(self, path: str) -> bool:
         """Whether a page has this path, with the names of its variable parts."""
-        return any(page.path == path for page in self.all)
+        return path in self._paths
 
     def leads(self, link: str) -> bool:
         """Whether a link leads to a page or document of the product: one to a feature that is left out does not."""
