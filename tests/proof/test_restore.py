@@ -25,7 +25,7 @@ from tests import ROOT
 from tests.proof.tools import WAIT_S, need
 from tests.quota.servers import SYNCED, running
 from tests.quota.small import NOON, PLANS
-from tests.serve.processes import ask, line_of, started
+from tests.serve.processes import alive, ask, children, eventually, line_of, started
 from tests.world import company, publish
 
 pytestmark = pytest.mark.slow
@@ -64,8 +64,11 @@ def test_what_was_answered_before_a_backup_is_there_after_a_total_loss(tmp_path:
 
     with started(data, "--state", str(state), environment=WIDE) as server:
         begun, ended = asyncio.run(_load_and_copy(line_of(server), key, charged, state, copy))
+        workers = children(server.pid)
         server.send_signal(signal.SIGKILL)
         server.wait(WAIT_S)
+    # Until they see it, workers write in STATE.
+    assert eventually(lambda: not any(map(alive, workers)))
     shutil.rmtree(state)
 
     since = time.monotonic()

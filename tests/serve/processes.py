@@ -108,9 +108,9 @@ def log(stderr: str) -> list[dict[str, object]]:
     return [orjson.loads(line) for line in stderr.splitlines()]
 
 
-def eventually(claim: Callable[[], bool]) -> bool:
+def eventually(claim: Callable[[], bool], seconds: float = 30) -> bool:
     """Does it become true within half a minute? A busy machine needs some of it."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
             if claim():
@@ -126,6 +126,14 @@ def children(parent: int, thread: int | None = None) -> set[int]:
     multiprocessing's own tracker is none."""
     pids = Path(f"/proc/{parent}/task/{thread or parent}/children").read_text().split()
     return {int(pid) for pid in pids if b"spawn_main" in _command(pid)}
+
+
+def alive(pid: int) -> bool:
+    """Does a process run? One that has ended and whose parent has not read its status does not."""
+    try:
+        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except FileNotFoundError:
+        return False
 
 
 def _command(pid: str) -> bytes:

@@ -28,6 +28,7 @@ from shards.generations import pointer
 from tests.serve import world
 from tests.serve.processes import (
     ROOT,
+    alive,
     ask,
     children,
     eventually,
@@ -548,10 +549,3 @@ def change_middle(path: Path) -> None:
         byte = file.read(1)[0]
         file.seek(-1, os.SEEK_CUR)
         file.write(bytes([byte ^ 1]))
-
-
-def alive(pid: int) -> bool:
-    try:
-        return "\nState:\tZ" not in Path(f"/proc/{pid}/status").read_text()
-    except FileNotFoundError:
-        return False
