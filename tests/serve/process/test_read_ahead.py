@@ -295,8 +295,7 @@ def test_a_server_is_ready_once_it_has_read_ahead_unless_told_otherwise(
         (worker,) = children(process.pid)
         assert is_reader_started(worker) == read
         os.close(turn)
-        # The reader has the lowest priority: beside other tests it gets a hundredth of a processor.
-        assert eventually(lambda: ask(address, "/readyz")[0] == 200, 150)
+        assert eventually(lambda: ask(address, "/readyz")[0] == 200)
         assert is_read_at_random(next(data.glob("*/UK.shard")), worker) != read
         assert not read or eventually(lambda: "read ahead" in logged_so_far(process))
         _, logged = stop(process)
