@@ -37,7 +37,7 @@ from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGenerat
 from serve.request import reader
 from serve.surfaces.site import charts, formatting
 from serve.surfaces.site.charts import HistogramColumn
-from serve.surfaces.site.page_request import Downloads, PageRequest, WebRoute, record_path
+from serve.surfaces.site.page_request import RECORD, Downloads, PageRequest, WebRoute, record_path
 from serve.surfaces.site.render import page
 from shards.codec import bands
 from shards.codec import record as codec
@@ -455,8 +455,4 @@ def french_label(row: StatementRow) -> str:
     return row.libelle.removesuffix(_OF_GROUP)
 
 
-PAGES: Final = (
-    WebRoute(
-        "/societes/{iso}/{id}", "fiche", record, full_record, example="/societes/FR/552100554"
-    ),
-)
+PAGES: Final = (WebRoute(RECORD, "fiche", record, full_record, example="/societes/FR/552100554"),)

@@ -12,8 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from decimal import ROUND_HALF_EVEN, Decimal
 from functools import cache, partial
-from html import unescape
-from typing import Final
+from typing import Final, NamedTuple
 
 from markupsafe import Markup, escape
 
@@ -38,7 +37,6 @@ _UNSAFE: Final = re.compile("[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\x00-\
 _AGES: Final = ((1, "new"), (3, "older"))
 _SYMBOLS: Final = {"EUR": "€"}
 _CODE: Final = re.compile(r"`([^`]+)`")
-_ANCHOR: Final = re.compile(r'<a href="([^"]*)">([^<]*)</a>')
 _LINK: Final = re.compile(r"\[([^\]]+)\]\((/[^)\s]*)\)")
 _SOURCE: Final = re.compile(r"(^|; )Source ?: ")
 _USER: Final = re.compile(r"[^/]*//[^/?#\\]*@")
@@ -417,9 +415,9 @@ def link_routes(
     markup, at = Markup(), 0
     for part in _PARTS.finditer(plain):
         shown = _SHOWN[part.lastgroup or ""](part, lang, plans)
+        is_link = bool(shown.address) and leads(shown.address)
         markup += escape(plain[at : part.start()])
-        link = _ANCHOR.fullmatch(shown)
-        markup += Markup(link[2]) if link and not leads(unescape(link[1])) else shown
+        markup += _link(shown.address, shown.text) if is_link else escape(shown.text)
         at = part.end()
     markup += escape(plain[at:])
     for words, address in (links or {}).items():
@@ -427,34 +425,41 @@ def link_routes(
     return code(markup)
 
 
-def _moment(part: re.Match[str], lang: str, _: Mapping[str, Plan]) -> Markup:
+class _Shown(NamedTuple):
+    """The words for a part of a message, and where they lead; "" for nowhere."""
+
+    text: str
+    address: str = ""
+
+
+def _moment(part: re.Match[str], lang: str, _: Mapping[str, Plan]) -> _Shown:
     moment = datetime.fromisoformat(part["moment"])
-    return escape(formats_of(lang).moment(moment))
+    return _Shown(formats_of(lang).moment(moment))
 
 
-def _search(part: re.Match[str], lang: str, _: Mapping[str, Plan]) -> Markup:
+def _search(part: re.Match[str], lang: str, _: Mapping[str, Plan]) -> _Shown:
     address = f"/?pays={part['country']}" if part["country"] else "/"
-    return _link(address, "chercher par le nom" if lang == "fr" else "search by name")
+    return _Shown("chercher par le nom" if lang == "fr" else "search by name", address)
 
 
-def _page(part: re.Match[str], lang: str, _: Mapping[str, Plan]) -> Markup:
-    return _link(part["page"], _PAGES[part["page"]][lang == "en"])
+def _page(part: re.Match[str], lang: str, _: Mapping[str, Plan]) -> _Shown:
+    return _Shown(_PAGES[part["page"]][lang == "en"], part["page"])
 
 
-def _company(part: re.Match[str], _: str, __: Mapping[str, Plan]) -> Markup:
-    return _link(record_path(part["iso2"], part["number"]), part[0])
+def _company(part: re.Match[str], _: str, __: Mapping[str, Plan]) -> _Shown:
+    return _Shown(part[0], record_path(part["iso2"], part["number"]))
 
 
-def _plan(part: re.Match[str], lang: str, plans: Mapping[str, Plan]) -> Markup:
-    known = plans.get(part[0])
-    return escape(part[0] if known is None else known.nom_en if lang == "en" else known.nom)
+def _plan(part: re.Match[str], lang: str, plans: Mapping[str, Plan]) -> _Shown:
+    plan = plans.get(part[0])
+    return _Shown(part[0] if plan is None else plan.nom_en if lang == "en" else plan.nom)
 
 
 def _link(address: str, text: str) -> Markup:
     return Markup('<a href="{}">{}</a>').format(address, text)
 
 
-_SHOWN: Final[Mapping[str, Callable[[re.Match[str], str, Mapping[str, Plan]], Markup]]] = {
+_SHOWN: Final[Mapping[str, Callable[[re.Match[str], str, Mapping[str, Plan]], _Shown]]] = {
     "moment": _moment,
     "": _search,
     "country": _search,
