@@ -9,12 +9,16 @@ Most of the time of many tests is that sync, so `make quick` and `make check` wr
 import fcntl
 import os
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 
 from tests import ROOT, demo, tiers
+
+# jsonschema would read 38 grammars of IRIs, which no schema of the tests has, in a second of each process.
+sys.modules["rfc3987_syntax"] = None  # type: ignore[assignment]
 
 settings.register_profile("quick", max_examples=30, deadline=None, derandomize=True)
 settings.register_profile("thorough", max_examples=300, deadline=None)

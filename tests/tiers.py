@@ -63,7 +63,8 @@ def of(path: Path, fixtures: Collection[str]) -> str:
     return ""
 
 
-def _used(path: Path) -> set[str]:
+@cache
+def _used(path: Path) -> frozenset[str]:
     """The modules that a module of the tests imports, itself or through helpers, and itself."""
     used: set[str] = set()
     read: set[Path] = set()
@@ -73,20 +74,37 @@ def _used(path: Path) -> set[str]:
         read.add(module)
         imported = _imported(module)
         used |= imported
-        helpers = {
-            ROOT / f"{name.replace('.', '/')}.py" for name in imported if name[:6] == "tests."
-        }
-        unread |= {helper for helper in helpers if helper.exists()} - read
-    return used
+        unread |= {helper for name in imported if (helper := _helper(name))} - read
+    return frozenset(used)
+
+
+@cache
+def _helper(name: str) -> Path | None:
+    """The file of a module of the tests."""
+    path = ROOT / f"{name.replace('.', '/')}.py"
+    return path if name.startswith("tests.") and path.exists() else None
 
 
 @cache
 def _imported(path: Path) -> frozenset[str]:
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    names = {name for node in ast.walk(tree) for name in _names(node)}
+    names = {name for statement in _statements(tree) for name in _names(statement)}
     if path.is_relative_to(ROOT):
         names.add(".".join(path.relative_to(ROOT).with_suffix("").parts))
     return frozenset(names)
+
+
+def _statements(tree: ast.Module) -> Iterator[ast.AST]:
+    """All statements at any depth: an expression imports nothing."""
+    unread: list[ast.AST] = [tree]
+    while unread:
+        node = unread.pop()
+        yield node
+        unread += [
+            child
+            for child in ast.iter_child_nodes(node)
+            if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case)
+        ]
 
 
 def _names(node: ast.AST) -> Iterator[str]:

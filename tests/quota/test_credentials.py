@@ -82,3 +82,12 @@ def test_every_character_is_as_likely_as_another() -> None:
     credentials.make_key(draw)
 
     assert asked == [62] * 32
+
+
+def test_a_hash_is_that_of_rfc_9106_and_the_hash_of_nobody_costs_as_much() -> None:
+    """Servers of the tests make cheaper ones (tests/serve/conftest.py)."""
+    hashed = credentials.hash_password("correct cheval pile agrafe")
+
+    assert hashed.startswith("$argon2id$v=19$m=65536,t=3,p=1$")
+    assert not credentials.HASHER.check_needs_rehash(credentials.NOBODY)
+    assert not credentials.is_right_password("", None)

@@ -3,14 +3,25 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import argon2
 import pytest
 from playwright.sync_api import Browser
 
+from quota import credentials
 from serve.generation import open_generation
 from serve.generation.open_generation import OpenGeneration
 from tests.serve import world
 from tests.serve.client import Customer, Served, serving
 from tests.serve.surfaces.site import browser as browsers
+
+
+@pytest.fixture(scope="package", autouse=True)
+def cheap_hashes() -> Iterator[None]:
+    """Hashes of passwords for a hundredth of the work, since hundreds of members log in."""
+    cheap = argon2.PasswordHasher(time_cost=1, memory_cost=64, parallelism=1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(credentials, "HASHER", cheap)
+        yield
 
 
 @pytest.fixture(scope="session")
