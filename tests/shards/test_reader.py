@@ -45,6 +45,18 @@ def test_statements_come_back_with_their_company(tmp_path: Path) -> None:
     assert orjson.loads(comptes[1] or b"") == LINES
 
 
+def test_a_table_has_the_number_and_the_size_of_its_entries(tmp_path: Path) -> None:
+    """`inspect` shows both"""
+    found = [company("EE", f"{number}", "Łódź", email="a@b.ee") for number in range(3)]
+    write_shard(tmp_path / "EE", "EE", found, comptes={"1": LINES})
+
+    with Shard(tmp_path / "EE") as shard:
+        for table in format.TABLES[1:]:
+            values = [value for _, value in shard.file.items(table)]
+            assert shard.file.entries(table) == len(values)
+            assert shard.file.size(table) == sum(map(len, values))
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc/self/smaps is of Linux")
 def test_single_reads_of_the_file_bring_in_no_neighbours_until_a_search_reads_through_arrays(
     tmp_path: Path,

@@ -112,6 +112,27 @@ def test_the_rounding_of_thousands_is_no_difference() -> None:
     assert _withheld(*_sheet(**{**of_thousands, "FixedAssets": 4_001})).height == 5
 
 
+@pytest.mark.parametrize(
+    ("unit", "amounts", "closes"),
+    [
+        (1_000, (12, 5, 8, 4), True),
+        (1_000_000, (12, 5, 8, 4), True),
+        (1_000_000, (12.001, 5, 8, 4), False),  # of thousands
+        (1_000, (12.001, 5, 8, 4), False),
+        (1_000, (12, 5, 8), False),  # three amounts may be round by chance
+        (1_000, (12, 5, 8, 0), False),  # zero is round in any unit
+        (1_000, (12, 5, 8, 4, 0), True),
+    ],
+)
+def test_four_round_amounts_are_of_the_unit_to_which_they_are_rounded(
+    unit: int, amounts: tuple[float, ...], closes: bool
+) -> None:
+    codes = ("TotalAssets", "Equity", "Liabilities", "FixedAssets", "CurrentAssets")
+    sheet = dict(zip(codes, (amount * unit for amount in amounts), strict=False))
+
+    assert _withheld(*_sheet(**sheet)).is_empty() == closes
+
+
 def test_the_company_and_its_group_are_judged_apart() -> None:
     own = _sheet(TotalAssets=100, Equity=40, Liabilities=60)
     group = [
@@ -145,6 +166,10 @@ def test_the_company_and_its_group_are_judged_apart() -> None:
         ((0, 50_000_000, 60_000_000), []),  # nothing was sold
         ((1_000_000, 2_000_000_000, 2_000_000_000_000), []),  # no two years agree
         ((1_000_000, 30_000_000, 31_000_000), []),  # thirtyfold
+        ((5_000, 1_000_000, 5_000), [2019]),  # the smallest
+        ((5_000, 999_999, 5_000), []),
+        ((1_000_000, 100_000_000, 999_999_999), [2018]),  # the two years after agree
+        ((1_000_000, 100_000_000, 1_000_000_000), []),  # ten times as much
     ],
 )
 def test_a_turnover_of_another_scale_than_its_neighbours_is_withheld(
@@ -176,6 +201,13 @@ def test_a_turnover_of_another_scale_than_its_neighbours_is_withheld(
         ((14_239_000, 7_110_679, 6_362_000, 579_102_385), [2021]),
         ((17_000_000, 600_000_000), []),  # the first whole year
         ((50_000_000, 4_000_000, 4_000_000), []),
+        ((50_000_000, 0, 60_000_000), []),  # a year in which nothing was sold
+        ((1_000_000, 8_000_000, 1_000_000), [2019]),  # eight times both
+        ((1_000_000, 7_999_999, 1_000_000), []),
+        ((125_000, 1_000_000, 125_000), [2019]),  # the smallest
+        ((124_999, 999_999, 124_999), []),
+        ((100_000_000, 12_500_000, 12_500_000), [2018]),  # the smallest at an end
+        ((99_999_999, 12_000_000, 12_000_000), []),
     ],
 )
 def test_a_turnover_out_of_line_with_both_neighbours_is_withheld(
@@ -222,6 +254,24 @@ def test_a_result_that_is_nothing_beside_a_large_turnover_is_of_another_unit(
     ]
     small = _turnovers(900_000, 800_000, 850_000)
     assert _withheld(*small, *_turnovers(*results, code="ProfitLoss")).is_empty()
+
+
+@pytest.mark.parametrize(
+    ("turnover", "results", "years"),
+    [
+        (100_000_000, (1_000_000, 199, 1_000_000), [2019]),
+        (100_000_000, (1_000_000, 200, 1_000_000), []),  # 500 000 times as much, and no more
+        (99_999_999, (1_000_000, 1, 1_000_000), []),  # too small to say
+        (900_000_000, (100, 1_000, None), [2018, 2019]),
+        (900_000_000, (101, 1_000, None), []),  # two years that agree
+    ],
+)
+def test_the_least_turnover_and_result_of_two_units(
+    turnover: int, results: tuple[float | None, ...], years: list[int]
+) -> None:
+    found = _withheld(*_turnovers(*[turnover] * 3), *_turnovers(*results, code="ProfitLoss"))
+
+    assert sorted(found["exercice"]) == years
 
 
 @pytest.mark.parametrize(
