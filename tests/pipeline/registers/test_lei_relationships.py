@@ -96,6 +96,26 @@ def test_xml_tells_the_day_of_its_content(tmp_path: Path) -> None:
     assert [(day.date, day.origin) for day in found.dates.values()] == [("2023-11-06", "contenu")]
 
 
+@pytest.mark.parametrize(
+    ("written", "day"),
+    [
+        ("0999-12-31T00:00:00Z", None),
+        ("1000-01-01T00:00:00Z", "1000-01-01"),
+        ("2999-12-31T00:00:00Z", "2999-12-31"),
+        ("3000-01-01T00:00:00Z", None),  # for no end
+    ],
+)
+def test_a_year_that_stands_for_no_date_gives_no_day(
+    tmp_path: Path, written: str, day: str | None
+) -> None:
+    record = DIRECT._replace(periods=[(written, "", "RELATIONSHIP_PERIOD")])
+
+    found = read("gleif-rr", [_xml(tmp_path, [record])], tmp_path)
+
+    assert found.kept.collect().rows() == [(CHILD, PARENT, "directe", day, None)]
+    assert found.counts.noted == ({} if day else {"date illisible": 1})
+
+
 @both_forms
 def test_every_record_is_kept_or_counted_by_its_reason(tmp_path: Path, publish: Publish) -> None:
     unread = DIRECT._replace(

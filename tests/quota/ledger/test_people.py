@@ -107,6 +107,16 @@ def test_another_password_ends_every_session_of_that_person_and_of_nobody_else(
     assert store.accounts.in_session(other.id, b"token", NOW).result() == other
 
 
+def test_a_session_is_over_at_the_second_of_its_end(store: DictStore) -> None:
+    person = signed_up(store)
+    store.accounts.open_session(person.id, b"token", NOW, SOON).result()
+
+    before = store.accounts.in_session(person.id, b"token", SOON - timedelta(seconds=1)).result()
+
+    assert before == person
+    assert store.accounts.in_session(person.id, b"token", SOON).result() is None
+
+
 def test_sessions_that_are_over_are_dropped_by_the_next_one(store: DictStore) -> None:
     person = signed_up(store)
     for number in range(3):

@@ -122,6 +122,13 @@ def test_a_list_ends_after_thirty_days_or_when_it_is_deleted_and_leaves_nothing(
     assert rows(store) == []
 
 
+def test_a_list_is_there_for_thirty_days_to_the_second(store: Store) -> None:
+    code = store.lists.create(account_in(store), "a", b"t", part(2), NOW).result()
+
+    assert store.lists.find(code, NOW + MONTH - timedelta(seconds=1)).result()
+    assert store.lists.find(code, NOW + MONTH).result() is None
+
+
 def test_new_lists_drop_those_that_have_expired(store: Store) -> None:
     account = account_in(store)
     codes = [store.lists.create("", "b", b"t", part(2), NOW).result() for _ in range(3)]

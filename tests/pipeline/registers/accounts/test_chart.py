@@ -31,6 +31,10 @@ def test_every_line_of_the_chart_has_both_labels_and_a_part_says_whose_it_is() -
         ("Loans,bilan_actif,Debts,20,Emprunts,Loans,,montant", "Loans cannot be a part of 'Debts'"),
         ("Loans,bilan_passif,Debts,9,Emprunts,Loans,,montant", "Loans cannot be a part of 'Debts'"),
         (
+            "Loans,bilan_passif,Loans,20,Emprunts,Loans,,montant",
+            "Loans cannot be a part of 'Loans'",
+        ),
+        (
             "Tax,bilan_passif,,20,Impôts,Tax,,montant\nLoans,bilan_passif,Debts,30,Emprunts,Loans,,montant",
             "Tax stands between Loans and Debts",
         ),

@@ -95,6 +95,8 @@ def test_cells_are_read_as_people_see_them() -> None:
         ("7", "0", "7"),
         ("NaN", "", "NaN"),
         ("abc", "00000", "abc"),
+        ("0", "h:mm", "00:00:00"),  # midnight
+        ("-0.5", "h:mm", "-0.5"),
     ],
 )
 def test_a_number_is_shown_in_its_format(value: str, code: str, shown: str) -> None:
