@@ -3,8 +3,8 @@
 | target | tests | goal on 2 cores |
 |---|---|--:|
 | `make quick` | values, and LMDB files in memory (/dev/shm) | 60 s |
-| `make check` | also those that start our own servers and commands; lint, types, layers | 3 min |
-| `make test` | also imports, builds and nights, and those of other projects' programs | 7 min |
+| `make check` | also those that start our own servers and commands; lint, types, layers | 2 min |
+| `make test` | also imports, builds and nights, and those of other projects' programs | 6 min |
 | `pytest -m slow` | those that take long alone: lives of servers, kills, browsers, clusters | CI runs them too |
 
 `make help` shows the times that were measured.

@@ -37,10 +37,13 @@ def test_an_invitation_is_used_once_within_a_week(store: DictStore, account: str
     book = store.accounts.tickets
     _, token = book.invite(account, " Zoé@Exemple.fr ", MEMBER, NOW, mail=False).result()
 
+    week = [NOW + timedelta(days=7, seconds=seconds) for seconds in (-1, 0)]
+    listed = [len(book.of_account(account, moment).result()) for moment in week]
     late = book.accept(token, "hash", NOW + timedelta(days=7)).result()
     person = book.accept(token, "hash", NOW + timedelta(days=6)).result()
     again = book.accept(token, "other", NOW).result()
 
+    assert listed == [1, 0]
     assert late is None
     assert person
     assert (person.account, person.email, person.role) == (account, "Zoé@Exemple.fr", MEMBER)
