@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, quote, urlencode, urlsplit
 
 import pytest
 
-from serve.features.search import facet_counts
+from serve.features.search import explorer_filters, facet_counts
 from shards.query import STATES
 from tests.serve.client import Served, serving
 from tests.serve.surfaces.site.visitor import Seen, Visitor, member
@@ -459,6 +459,27 @@ def test_a_vat_number_or_an_lei_typed_in_the_box_leads_to_its_record(
 @pytest.mark.parametrize("words", ["3M", "1234+SARL", "2000", "552100554+boulangerie+du+port", "a"])
 def test_words_are_never_taken_for_numbers(served: Served, words: str) -> None:
     assert served.ask(f"/?q={words}").status == 200
+
+
+@pytest.mark.parametrize(
+    ("count", "labels"),
+    [
+        (2, ["a", "b"]),
+        (3, ["a", "b", "c"]),  # a single other value is shown by its name
+        (4, ["a", "b", "2 autres"]),
+        (5, ["a", "b", "3 autres"]),
+    ],
+)
+def test_the_bars_are_of_the_largest_values_and_of_all_others(
+    count: int, labels: list[str]
+) -> None:
+    values = [(letter, 50 - place, "/") for place, letter in enumerate("abcde"[:count])]
+
+    bars = explorer_filters._bars(values[::-1], 2, "autres", ("sans", 7))
+
+    assert [bar.label for bar in bars] == [*labels, "sans"]
+    assert sum(bar.number for bar in bars) == sum(number for _, number, _ in values) + 7
+    assert [bar.width for bar in bars[:2]] == [100.0, 98.0]
 
 
 def test_in_one_sector_the_rows_and_the_bars_are_of_its_sub_sectors(tmp_path: Path) -> None:

@@ -477,6 +477,14 @@ def test_every_result_fits_the_schema_of_its_tool(served: Served, crowded: Serve
 # -- how large they are -------------------------------------------------------------------
 
 
+def test_a_result_fits_up_to_its_last_byte() -> None:
+    document = {"nom": "Żabka"}
+    room = results.LARGEST - results.AROUND - results.size(document)
+
+    assert results.fits(document, room)
+    assert not results.fits(document, room + 1)
+
+
 def test_no_answer_is_larger_than_is_stated(crowded: Served) -> None:
     """64 KiB, and what is left out is named"""
     rich = crowded.customer("integral").headers
