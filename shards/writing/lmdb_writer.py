@@ -12,7 +12,7 @@ import mmap
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 import lmdb
 import msgpack
@@ -32,6 +32,12 @@ _NEEDS_ADDRESSES: Final = (
 )
 
 Value = bytes | memoryview
+
+
+class ShardTables(Protocol):
+    """The tables of a new shard: `LmdbWriter` writes them, `shards.verify` compares them with those of a file."""
+
+    def append(self, table: bytes, key: bytes, value: Value) -> None: ...
 
 
 class LmdbWriter:
@@ -70,7 +76,7 @@ class LmdbWriter:
         self._txn.abort()
 
 
-def append_arrays(tables: LmdbWriter, table: bytes, values: Mapping[str, Any]) -> None:
+def append_arrays(tables: ShardTables, table: bytes, values: Mapping[str, Any]) -> None:
     """Add arrays, or bytes, by name to a table that has no entry yet, or only smaller keys."""
     for name in sorted(values):
         value = values[name]

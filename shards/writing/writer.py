@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import zstandard
@@ -27,7 +27,15 @@ from shards.errors import AmountError, OutOfOrderError
 from shards.query import ORDERS
 from shards.ratios.accounts import NO_RATIOS, LastYearRatios
 from shards.writing import name_index, orders_and_codes
-from shards.writing.lmdb_writer import ChunkWriter, LmdbWriter, append_arrays, open_writer
+from shards.writing.lmdb_writer import (
+    ChunkWriter,
+    LmdbWriter,
+    ShardTables,
+    append_arrays,
+    open_writer,
+)
+from shards.writing.name_index import FoldedNames, FormerNames
+from shards.writing.orders_and_codes import FactColumns
 from shards.writing.name_index import FoldedNames, FormerNames
 from shards.writing.orders_and_codes import FactColumns
 
@@ -38,7 +46,7 @@ class SetTables:
     A set of equal bytes is stored once: names that begin alike often go on alike.
     """
 
-    def __init__(self, tables: LmdbWriter) -> None:
+    def __init__(self, tables: ShardTables) -> None:
         self._tables = tables
         # No set begins at place 0, so that a reader may use it for none.
         self._places = {bytes(format.SET_ALIGNMENT): 0}
@@ -145,6 +153,29 @@ def write(
         OutOfOrderError: the rows are not in layout order, or an identifier occurs twice; `path` is unchanged.
         AmountError: an amount is over LARGEST_AMOUNT; `path` is unchanged.
     """
+    with open_writer(path) as tables:
+        indexed = append_indexes(tables, iso2, columns)
+        rows = len(columns.ca_eur)
+        _write_rows(tables, rows, records, _train(records, rows), progress)
+        with_statements = _write_comptes(tables, rows, comptes)
+        append_columns(tables, columns, indexed, with_statements, ratios)
+
+
+class IndexedRows(NamedTuple):
+    """The cells of a shard, the keys of its orders by `tri`, and its facts."""
+
+    layout: Sequence[Cell]
+    runs: Mapping[str, KeyRuns]
+    facts: FactColumns
+
+
+def append_indexes(tables: ShardTables, iso2: str, columns: Columns) -> IndexedRows:
+    """Append the header, the cells, the orders, and the indexes of names, identifiers and numbers.
+
+    Raises:
+        OutOfOrderError: the rows are not in layout order, or an identifier occurs twice.
+        AmountError: an amount is over LARGEST_AMOUNT.
+    """
     _check_texts("ids", columns.ids, len(columns.ca_eur))
     _check_texts("noms", columns.noms, len(columns.ca_eur))
     _check_texts("former", columns.former.noms, len(columns.former.rows))
@@ -152,39 +183,55 @@ def write(
         _check_amounts(name, columns)
     by_id = _by_id(columns)
     layout = _layout(columns, by_id)
-    with open_writer(path) as tables:
-        names = name_index.fold_names(columns.noms, columns.former)
-        by_name = name_index.sort_names(names, columns.noms, by_id)
-        facts = orders_and_codes.facts(columns.effectif, columns.site_web)
-        packing, runs = _write_orders(tables, columns, facts, layout, by_name, by_id)
-        sets = _write_names(tables, names, packing)
-        _write_identifiers(tables, columns.ids, by_id, packing, sets)
-        append_arrays(tables, format.ALIAS, codes.alias_table(columns.numbers))
-        dictionary = _train(records, len(by_id))
-        for key, value in (
-            (format.CELLS, cells.dump(layout)),
-            (format.HEADER, format.pack_header(format.Header(iso2, len(by_id)))),
-            (format.LONGEST, orders_and_codes.longest_step(runs["ca_desc"])),
-        ):
-            tables.append(format.META, key, value)
-        _write_rows(tables, len(by_id), records, dictionary, progress)
-        with_statements = _write_comptes(tables, len(by_id), comptes)
-        if any(len(values) != len(with_statements) for values in ratios.arrays.values()):
-            raise OutOfOrderError(
-                f"ratios are not of the {len(with_statements)} rows of statements; give one for each"
-            )
-        append_arrays(tables, format.RATIO, {**ratios.arrays, **ratios.orders()})
-        coded = orders_and_codes.code_tables(
-            columns.etat,
-            with_statements,
-            columns.texts,
-            columns.actif_eur,
-            bands.headcount_codes(columns.effectif, columns.tranche),
-            runs,
-            layout,
+    names = name_index.fold_names(columns.noms, columns.former)
+    by_name = name_index.sort_names(names, columns.noms, by_id)
+    facts = orders_and_codes.facts(columns.effectif, columns.site_web)
+    packing, runs = _write_orders(tables, columns, facts, layout, by_name, by_id)
+    sets = _write_names(tables, names, packing)
+    _write_identifiers(tables, columns.ids, by_id, packing, sets)
+    append_arrays(tables, format.ALIAS, codes.alias_table(columns.numbers))
+    for key, value in (
+        (format.CELLS, cells.dump(layout)),
+        (format.HEADER, format.pack_header(format.Header(iso2, len(by_id)))),
+        (format.LONGEST, orders_and_codes.longest_step(runs["ca_desc"])),
+    ):
+        tables.append(format.META, key, value)
+    return IndexedRows(layout, runs, facts)
+
+
+def append_columns(
+    tables: ShardTables,
+    columns: Columns,
+    indexed: IndexedRows,
+    with_statements: Rows,
+    ratios: LastYearRatios,
+) -> None:
+    """Append the ratios, and the columns of facts and codes.
+
+    Args:
+        indexed: the result of `append_indexes`.
+        with_statements: the rows that have statements, ascending.
+        ratios: one value for each of these rows.
+
+    Raises:
+        OutOfOrderError: the ratios are of another number of rows, or a text has a line break inside.
+    """
+    if any(len(values) != len(with_statements) for values in ratios.arrays.values()):
+        raise OutOfOrderError(
+            f"ratios are not of the {len(with_statements)} rows of statements; give one for each"
         )
-        append_arrays(tables, format.COLUMN, coded.column | {"facts": facts.values})
-        append_arrays(tables, format.CODE, coded.code)
+    append_arrays(tables, format.RATIO, {**ratios.arrays, **ratios.orders()})
+    coded = orders_and_codes.code_tables(
+        columns.etat,
+        with_statements,
+        columns.texts,
+        columns.actif_eur,
+        bands.headcount_codes(columns.effectif, columns.tranche),
+        indexed.runs,
+        indexed.layout,
+    )
+    append_arrays(tables, format.COLUMN, coded.column | {"facts": indexed.facts.values})
+    append_arrays(tables, format.CODE, coded.code)
 
 
 def _check_texts(name: str, texts: Texts, rows: int) -> None:
@@ -265,7 +312,7 @@ def _check_order(columns: Columns, by_id: Rows, starts: Sequence[int]) -> None:
 
 
 def _write_orders(
-    tables: LmdbWriter,
+    tables: ShardTables,
     columns: Columns,
     facts: FactColumns,
     layout: Sequence[Cell],
@@ -301,7 +348,7 @@ def _keys(columns: Columns) -> dict[str, Keys]:
     }
 
 
-def _write_names(tables: LmdbWriter, names: FoldedNames, packing: Packing) -> SetTables:
+def _write_names(tables: ShardTables, names: FoldedNames, packing: Packing) -> SetTables:
     """Write the folded names, the index of their words, and the stored row sets of frequent texts; return these."""
     postings = name_index.make_postings(names)
     suffixes = name_index.suffixes(names.words)
@@ -327,7 +374,7 @@ def _write_names(tables: LmdbWriter, names: FoldedNames, packing: Packing) -> Se
 
 
 def _write_identifiers(
-    tables: LmdbWriter, ids: Texts, by_id: Rows, packing: Packing, sets: SetTables
+    tables: ShardTables, ids: Texts, by_id: Rows, packing: Packing, sets: SetTables
 ) -> None:
     folded = name_index.fold_ids(ids)
     by_folded = by_id if folded is ids else name_index.sort_identifiers(folded).rows
