@@ -211,10 +211,6 @@ class EvenPlaces:
     def __len__(self) -> int:
         return len(self._places)
 
-    def array(self) -> NDArray[np.uint32]:
-        """All places as an array, for verification; it takes the memory that this class saves."""
-        return np.array(self._places, dtype=np.uint32)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Probe:

@@ -1,50 +1,49 @@
-"""All companies of a shard, decoded into columns, for the comparison with its indexes."""
+"""The columns of a shard, read from its records: the input of the writer that made it."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from array import array
+from collections.abc import Iterator
 from dataclasses import dataclass
+from math import nan
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from shards import format
-from shards.codec import codes, record, sort_keys, strings
-from shards.codec.codes import COMPARED, UNKNOWN, DistinctValues
-from shards.codec.record import FIELDS
-from shards.codec.strings import Texts
+from shards.codec import codes, record, sort_keys
+from shards.codec.codes import UNKNOWN, DistinctValues
+from shards.codec.strings import END, Texts
+from shards.errors import CorruptError
 from shards.query import STATES
 from shards.reader.shard import Shard
 from shards.writing.name_index import FormerNames
+from shards.writing.writer import Columns
 
-# Companies that are decoded in one batch, to bound the number of Python objects.
+# Rows that are read together, to bound the number of Python objects.
 BATCH: Final = 4_096
-# The fields of text columns that have another name.
-_FIELDS: Final = {"nace": "nace_code", "tranche": "tranche_effectif"}
+# The fields of the text columns.
+_TEXTS: Final = {
+    "forme": "forme", "nace": "nace_code", "ville": "ville", "code_postal": "code_postal",
+    "tranche": "tranche_effectif",
+}  # fmt: skip
+# The fields that the rate of total assets depends on.
+_RATE: Final = ("devise", "unite_mult", "exercice_actif")
 
 
 @dataclass(frozen=True, slots=True)
 class Contents:
-    """The columns of a shard according to its records, one entry per row; nulls as in `writer.Columns`.
+    """All companies of a shard.
 
     Attributes:
-        faults: messages about records that are malformed by themselves.
+        columns: the input of the writer. Share capital and total assets in euros are those of the shard, because no
+            record has them.
+        actif: total assets as published; null is NaN.
+        rates: the currency, the unit and the year of total assets.
     """
 
-    ids: NDArray[np.bytes_]
-    noms: Texts
-    former: FormerNames
-    ca_eur: NDArray[np.float64]
-    effectif: NDArray[np.int32]
-    dates: NDArray[np.int32]
-    score: NDArray[np.int16]
-    site_web: NDArray[np.bool_]
-    etat: NDArray[np.uint8]
-    texts: Mapping[str, DistinctValues]
+    columns: Columns
     actif: NDArray[np.float64]
-    tranche: DistinctValues
     rates: DistinctValues
-    numbers: Sequence[tuple[int, str]]
-    faults: Sequence[str]
 
 
 def batches(count: int) -> Iterator[range]:
@@ -54,107 +53,95 @@ def batches(count: int) -> Iterator[range]:
 
 
 def read(shard: Shard) -> Contents:
-    """Decode all records of `shard`."""
-    ids: list[bytes] = []
-    former: list[int] = []
-    noms, former_noms, faults, values, numbers = [], [strings.pack(())], [], [], []
-    texts = {name: _DistinctValues() for name in (*COMPARED, "tranche", "rate")}
-    shard.file.expect_scans(frames=True)
-    for rows in batches(shard.rows):
-        companies = [record.parse(company) for company in shard.records(rows, coordonnees=True)]
-        ids += [company["id"].encode() for company in companies]
-        noms.append(strings.pack(company["nom"] for company in companies))
-        renamed = [
-            (row, company["noms_anterieurs"] or ())
-            for row, company in zip(rows, companies, strict=True)
-        ]
-        former += [row for row, names in renamed for _ in names]
-        former_noms.append(strings.pack(name for _, names in renamed for name in names))
-        values.append(_values(companies))
-        numbers += [
-            (row, company[field])
-            for row, company in zip(rows, companies, strict=True)
-            for field in codes.ALIASES
-            if company[field] is not None
-        ]
-        faults += list(_faults(shard.iso2, rows, companies))
-        for name, numbered in texts.items():
-            numbered.add(
-                _rate(company) if name == "rate" else company[_FIELDS.get(name, name)]
-                for company in companies
-            )
-    ca_eur, effectif, dates, score, site_web, etat, actif = (
-        np.concatenate(parts) for parts in zip(_values([]), *values, strict=True)
+    """Decode all records of `shard`.
+
+    Raises:
+        CorruptError: names the first record that is damaged.
+    """
+    ids, noms, former = bytearray(), bytearray(), bytearray()
+    former_rows, etat, site_web = array("I"), array("B"), array("B")
+    effectif, dates, score = array("i"), array("i"), array("h")
+    ca_eur, actif = array("d"), array("d")
+    numbers: list[tuple[int, str]] = []
+    texts = {name: _NumberedValues() for name in _TEXTS}
+    rates = _NumberedValues()
+    for row, company in _companies(shard):
+        ids += company["id"].encode() + END
+        noms += company["nom"].encode() + END
+        for name in company["noms_anterieurs"] or ():
+            former += name.encode() + END
+            former_rows.append(row)
+        numbers += [(row, company[name]) for name in codes.ALIASES if company[name] is not None]
+        etat.append(STATES.index(company["etat"] or STATES[UNKNOWN]))
+        site_web.append(company["site_web"] is not None)
+        effectif.append(_known(company["effectif"], format.EFFECTIF_NULL))
+        dates.append(sort_keys.date_key(company["date_creation"]))
+        score.append(company["score"])
+        ca_eur.append(_known(company["ca_eur"], nan))
+        actif.append(_known(company["total_actif_last"], nan))
+        for name, field in _TEXTS.items():
+            texts[name].append(company[field])
+        rates.append(", ".join(str(company[field]) for field in _RATE))
+    distinct = {name: column.distinct() for name, column in texts.items()}
+    every = np.arange(shard.rows, dtype=np.uint32)
+    columns = Columns(
+        ids=_texts(ids),
+        noms=_texts(noms),
+        former=FormerNames(_texts(former), np.asarray(former_rows)),
+        cells=[(c.secteur, c.sous_secteur, c.stop - c.start) for c in shard.layout.cells],
+        ca_eur=np.asarray(ca_eur),
+        effectif=np.asarray(effectif),
+        dates=np.asarray(dates),
+        capital_eur=-shard.keys("capital_desc", every),
+        score=np.asarray(score),
+        site_web=np.asarray(site_web, bool),
+        etat=np.asarray(etat),
+        tranche=distinct.pop("tranche"),
+        texts=distinct,
+        actif_eur=codes.amounts(shard.codes("actif"), shard.code_array("actif.amounts", "<f8")),
+        numbers=numbers,
     )
-    distinct = {name: numbered.to_column() for name, numbered in texts.items()}
-    tranche, rates = distinct.pop("tranche"), distinct.pop("rate")
-    return Contents(
-        np.array(ids, dtype=bytes),
-        _join(noms),
-        FormerNames(_join(former_noms), np.array(former, dtype=np.uint32)),
-        ca_eur,
-        effectif,
-        dates,
-        score,
-        site_web,
-        etat,
-        distinct,
-        actif,
-        tranche,
-        rates,
-        numbers,
-        faults,
-    )
+    return Contents(columns, np.asarray(actif), rates.distinct())
 
 
-class _DistinctValues:
-    """The distinct values of a column, numbered as they come."""
+class _NumberedValues:
+    """A text column whose distinct values are numbered as they come."""
 
     def __init__(self) -> None:
         self._numbers: dict[str | None, int] = {}
-        self._parts: list[NDArray[np.uint32]] = [np.empty(0, np.uint32)]
+        self._rows = array("I")
 
-    def add(self, values: Iterable[str | None]) -> None:
-        """Add the values of further rows."""
-        known = self._numbers
-        numbers = [known.setdefault(value, len(known)) for value in values]
-        self._parts.append(np.array(numbers, np.uint32))
+    def append(self, value: str | None) -> None:
+        self._rows.append(self._numbers.setdefault(value, len(self._numbers)))
 
-    def to_column(self) -> DistinctValues:
-        """The column."""
-        return DistinctValues(list(self._numbers), np.concatenate(self._parts))
+    def distinct(self) -> DistinctValues:
+        return DistinctValues(list(self._numbers), np.asarray(self._rows))
 
 
-def _rate(company: dict[str, Any]) -> str:
-    """What the rate of the total assets of a company depends on."""
-    parts = (company["devise"], company["unite_mult"], company["exercice_actif"])
-    return f"{parts[0]} × {parts[1]}, {parts[2]}"
+def _companies(shard: Shard) -> Iterator[tuple[int, dict[str, Any]]]:
+    """All rows with their companies."""
+    shard.file.expect_scans(frames=True)
+    for rows in batches(shard.rows):
+        for row, text in zip(rows, shard.records(rows, coordonnees=True), strict=True):
+            try:
+                company = record.company(text)
+            except CorruptError as error:
+                raise CorruptError(
+                    f"{shard.path}: row {row} has no record of a company; build or fetch the generation again"
+                ) from error
+            if company["iso2"] != shard.iso2:
+                raise CorruptError(
+                    f"{shard.path}: row {row} is of {company['iso2']}; build or fetch the generation again"
+                )
+            yield row, company
 
 
-def _values(companies: Sequence[dict[str, Any]]) -> tuple[NDArray[Any], ...]:
-    null = format.EFFECTIF_NULL
-    return (
-        np.array([company["ca_eur"] for company in companies], dtype=np.float64),
-        np.array(
-            [null if c["effectif"] is None else c["effectif"] for c in companies], dtype=np.int32
-        ),
-        np.array([sort_keys.date_key(c["date_creation"]) for c in companies], dtype=np.int32),
-        np.array([company["score"] for company in companies], dtype=np.int16),
-        np.array([company["site_web"] is not None for company in companies], dtype=bool),
-        np.array([STATES.index(c["etat"] or STATES[UNKNOWN]) for c in companies], dtype=np.uint8),
-        np.array([company["total_actif_last"] for company in companies], dtype=np.float64),
-    )
+def _known(value: float | None, null: float) -> Any:
+    return null if value is None else value
 
 
-def _faults(iso2: str, rows: range, companies: Sequence[dict[str, Any]]) -> Iterator[str]:
-    for row, company in zip(rows, companies, strict=True):
-        if company["iso2"] != iso2:
-            yield f"row {row} is of {company['iso2']}"
-        if tuple(company) != FIELDS:
-            yield f"row {row} does not have the fields of the specification in their order"
-
-
-def _join(parts: Sequence[Texts]) -> Texts:
-    lengths = [np.diff(part.starts) for part in parts]
-    starts = np.concatenate([np.zeros(1, dtype=np.uint32), *lengths]).cumsum(dtype=np.uint32)
-    return Texts(b"".join(bytes(part.data) for part in parts), starts)
+def _texts(ended: bytearray) -> Texts:
+    """The texts, each of which is followed by END."""
+    data = bytes(ended)
+    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == END[0]) + 1
+    return Texts(data, np.append(0, ends).astype(np.uint32))

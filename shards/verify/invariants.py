@@ -1,10 +1,12 @@
 """Verification of shards against the invariants of FORMAT.md §9, but for the last: a file alone cannot show that one.
 
-A digest shows that a file is the one that was built; this shows that it was built correctly. Everything is compared
-with the records, or with what follows from them. `python -m shards verify`, the nightly run and tests run it. It
-takes nine minutes and 5 GiB for 18.7 million companies in one process; several shards may be checked in parallel.
+A digest shows that a file is the one that was built; this shows that it was built correctly: the writer computes all
+indexes again from the records, and each value is compared with that of the file. `python -m shards verify`, the nightly
+run and tests run it. It takes nine minutes and 5 GiB for 18.7 million companies in one process; several shards may be
+checked in parallel.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
@@ -17,30 +19,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from shards import format
-from shards.codec import bands, cells, codes, record, sort_keys
-from shards.codec.arrays import Rows
-from shards.codec.row_sets import Packing
-from shards.codec.sort_keys import KEY_OF, RANKED, Keys
-from shards.errors import CorruptError, GenerationError
+from shards.codec import cells, record, sort_keys, strings
+from shards.codec.folding import fold, fold_id
+from shards.codec.strings import END
+from shards.errors import (
+    AmountError,
+    CorruptError,
+    GenerationError,
+    OutOfOrderError,
+    translate_errors,
+)
 from shards.generations import groups
 from shards.generations.generation_files import Generation, Inode, inode_of
 from shards.query import ORDERS
 from shards.ratios import accounts
 from shards.ratios.accounts import LastYearRatios
 from shards.ratios.ratio_table import ratios, stored_codes
+from shards.reader import lookups, shard_file
 from shards.reader.shard import Shard
-from shards.verify import contents, names
+from shards.verify import contents
 from shards.verify.contents import Contents
-from shards.writing import orders_and_codes
-
-# The orders whose keys follow from records, with the field of `Contents` and its null. Share capital is converted to
-# euros by the build, so no record has that key.
-_FROM_RECORDS: Final = {
-    "ca_desc": ("ca_eur", None),
-    "effectif_desc": ("effectif", format.EFFECTIF_NULL),
-    "recent": ("dates", format.DATE_NULL),
-    "score": ("score", None),
-}
+from shards.writing import writer
+from shards.writing.lmdb_writer import Value
+from shards.writing.writer import Columns
 
 
 def verify(
@@ -77,8 +78,7 @@ def verify(
         stored = {(cell.secteur, cell.sous_secteur): cell.stop - cell.start for cell in cells}
         if counted != stored:
             raise CorruptError(
-                f"{shard.path}: its cells are not those that reference.json counts; "
-                "build or fetch the generation again"
+                f"{shard.path}: its cells are not those that reference.json counts; build or fetch the generation again"
             )
 
 
@@ -114,48 +114,76 @@ def check(shard: Shard) -> None:
     Raises:
         CorruptError: names the first broken invariant.
     """
-    for fault in _faults(shard):
-        raise CorruptError(f"{shard.path}: {fault}; build or fetch the generation again")
+    try:
+        with translate_errors(str(shard.path)):
+            for fault in _faults(shard):
+                raise CorruptError(f"{shard.path}: {fault}; build or fetch the generation again")
+    except (AmountError, OutOfOrderError) as error:
+        raise CorruptError(
+            f"{shard.path}: its records cannot be written again: {error}; build or fetch the generation again"
+        ) from error
 
 
 def _faults(shard: Shard) -> Iterator[str]:
     for name in shard.file.misplaced_values():
         yield f"{name} does not lie at its place in the file"
-    yield from _table_faults(shard)
-    decoded = contents.read(shard)
-    yield from decoded.faults
-    yield from _cell_faults(shard, decoded)
-    yield from _value_faults(shard, decoded)
-    wholes = []
-    for tri in ORDERS:
-        whole = _whole_order(shard, tri, decoded)
-        if whole is None:
-            yield f"rank {tri} does not hold each place once"
-            return
-        yield from _order_faults(shard, tri, whole, decoded)
-        wholes.append(whole)
-    lists = sum(min(format.TOP_ROWS, p.stop - p.start) for p in cells.listed_parts(shard.layout))
-    if len(shard.top_rows) != len(ORDERS) * lists:
-        yield f"the lists of first rows have {len(shard.top_rows)} rows for {len(ORDERS) * lists}"
-    yield from _bound_faults(shard)
-    yield from code_column_faults(shard, decoded)
-    yield from ratio_faults(shard)
-    expected = codes.alias_table(decoded.numbers)
-    if any(not np.array_equal(expected[name], found) for name, found in shard.aliases.items()):
-        yield "`alias` does not hold the LEI and VAT numbers of the records"
-    yield from names.faults(shard, decoded, Packing(shard.rows, wholes))
-
-
-def _table_faults(shard: Shard) -> Iterator[str]:
-    """Check that every array by row has one value per row, and no entry is of another row."""
-    by_row: dict[str, NDArray[Any]] = {"facts": shard.facts}
-    by_row |= {name: shard.codes(name) for name in ("etat", "actif", "tranche", *codes.COMPARED)}
-    by_row |= {f"rank {tri}": shard.rank(tri) for tri in sorted(RANKED)}
-    by_row |= {"name": shard.words.token_starts[1:], "identifiers": shard.idents.rows}
-    for name, values in by_row.items():
-        if len(values) != shard.rows:
-            yield f"{name} has {len(values)} values for {shard.rows} rows"
     yield from _chunk_faults(shard)
+    yield from _length_faults(shard)
+    decoded = contents.read(shard)
+    yield from _amount_faults(decoded)
+    yield from _ratio_faults(shard)
+    tables, last_year = _ComparedTables(shard), LastYearRatios(_ratio_arrays(shard))
+    indexed = writer.append_indexes(tables, shard.iso2, decoded.columns)
+    writer.append_columns(tables, decoded.columns, indexed, shard.statement_rows, last_year)
+    yield from tables.excess_faults()
+    yield from _name_faults(shard, decoded.columns)
+    yield from _suffix_faults(shard)
+    yield from _order_faults(shard, decoded.columns)
+
+
+class _ComparedTables:
+    """The tables of a shard that is written again: each entry is compared with that of the file."""
+
+    def __init__(self, shard: Shard) -> None:
+        self._shard = shard
+        self._meta = shard_file.read_meta(shard.path)
+        self._entries = Counter[bytes]()
+
+    def append(self, table: bytes, key: bytes, value: Value) -> None:
+        """Compare an entry.
+
+        Raises:
+            CorruptError: the shard has another value.
+        """
+        file = self._shard.file
+        stored = self._meta[key] if table == format.META else file.value(table, key)
+        self._entries[table] += 1
+        byte = _first_difference(stored, value)
+        if byte is not None:
+            where = f"byte {byte}"
+            if table in (format.COLUMN, format.RANK) and value:
+                where = f"row {byte * self._shard.rows // len(value)}"
+            raise CorruptError(
+                f"{self._shard.path}: {table.decode()} {key.decode()} is not that of the records, from {where} on; "
+                "build or fetch the generation again"
+            )
+
+    def excess_faults(self) -> Iterator[str]:
+        """Messages about tables with more entries than were compared."""
+        for table, count in self._entries.items():
+            stored = self._shard.file.entries(table)
+            if table != format.META and stored != count:
+                yield f"{table.decode()} has {stored} entries instead of {count}"
+
+
+def _first_difference(stored: Value, expected: Value) -> int | None:
+    """The first byte that differs; None if all are equal."""
+    arrays = [np.asarray(memoryview(value)) for value in (stored, expected)]
+    size = min(map(len, arrays))
+    differing = np.flatnonzero(arrays[0][:size] != arrays[1][:size])
+    if len(differing):
+        return int(differing[0])
+    return None if len(stored) == len(expected) else size
 
 
 def _chunk_faults(shard: Shard) -> Iterator[str]:
@@ -173,149 +201,98 @@ def _chunk_faults(shard: Shard) -> Iterator[str]:
         yield "there are statements of a row that does not exist, or in another order"
 
 
-def _cell_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
-    """Check that cells are consecutive and cover all rows, and that rows are in layout order in each cell."""
-    end, places = 0, []
-    key = sort_keys.descending_keys(decoded.ca_eur, format.KEYS["ca_desc"])
-    for cell in shard.layout.cells:
-        places.append(tuple((c is None, c or "") for c in (cell.secteur, cell.sous_secteur)))
-        part = slice(cell.start, cell.stop)
-        if not end == cell.start <= cell.with_ca <= cell.stop or cell.start == cell.stop:
-            yield f"cell {cell.place} covers rows {cell.start} to {cell.stop}, {end} was next"
-        if not _follow(key[part], decoded.ids[part]).all():
-            yield f"turnovers of cell {cell.place} do not descend"
-        if np.count_nonzero(~np.isnan(key[part])) != cell.with_ca - cell.start:
-            yield f"cell {cell.place} has other turnovers than up to row {cell.with_ca}"
-        if np.count_nonzero(decoded.site_web[part]) != cell.with_site:
-            yield f"cell {cell.place} has not {cell.with_site} websites"
-        end = cell.stop
-    if end != shard.rows:
-        yield f"the cells end at row {end} of {shard.rows}"
-    if places != sorted(set(places)):
-        yield "the cells are not in order, each once"
-
-
-def _value_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
-    """Check that keys, steps and facts agree with the records."""
-    every = np.arange(shard.rows, dtype=np.uint32)
-    for tri in format.KEYS:
-        steps = shard.steps(tri)
-        if len(steps.places) != len(steps.keys) + 1 or not _ascend(steps.keys, steps.places):
-            yield f"the steps of {tri} do not ascend"
-        elif tri in _FROM_RECORDS:
-            field, null = _FROM_RECORDS[tri]
-            expected = sort_keys.descending_keys(getattr(decoded, field), format.KEYS[tri], null)
-            if not _are_same(shard.keys(tri, every), expected):
-                yield f"the steps of {tri} have other values than the records"
-    if shard.longest != int(np.diff(shard.steps("ca_desc").places).max(initial=0)):
-        yield f"no step of ca_desc has {shard.longest} rows as the longest"
-    headcounts = -shard.steps("effectif_desc").keys[::-1]
-    bit = format.website_bit(shard.facts.dtype.str)
-    codes = (shard.facts & (bit - 1)).astype(np.int64)
-    known = np.concatenate(([format.EFFECTIF_NULL], headcounts)).astype(np.int32)
-    if (codes >= len(known)).any() or not np.array_equal(known[codes], decoded.effectif):
-        yield "facts have other headcounts than the records"
-    if not np.array_equal(shard.facts >= bit, decoded.site_web):
-        yield "facts have other websites than the records"
-
-
-def _order_faults(shard: Shard, tri: str, whole: Rows, decoded: Contents) -> Iterator[str]:
-    """Check that an order ascends in its key, ties by identifier, and that `order` and `top` agree with it."""
-    if tri in KEY_OF and not _follow(shard.keys(tri, whole), decoded.ids[whole]).all():
-        yield f"rank {tri} does not follow its key and the identifiers"
-    stored, _ = KEY_OF.get(tri, (None, 1))
-    kept = shard.steps(stored).known_rows + format.TOP_ROWS if stored else shard.rows
-    if not np.array_equal(shard.order(tri), whole[:kept]):
-        yield f"order {tri} is not what rank says"
-    rank = sort_keys.ranks(whole)
-    for part in cells.listed_parts(shard.layout):
-        head = whole[np.sort(rank[part.start : part.stop])[: format.TOP_ROWS]]
-        if not np.array_equal(shard.first_rows(part, tri), head):
-            yield f"the list of {part.place} in order {tri} is not the head of that order"
-
-
-def _whole_order(shard: Shard, tri: str, decoded: Contents) -> Rows | None:
-    """All rows in an order, from its rank; None if the rank is no permutation. `ca_asc` has no rank and is sorted."""
-    if tri in RANKED:
-        rank, every = shard.rank(tri), np.arange(shard.rows, dtype=np.uint32)
-        if not np.array_equal(np.sort(rank), every):
-            return None
-        return sort_keys.ranks(rank)
-    by_id = np.argsort(decoded.ids, kind="stable").astype(np.uint32)
-    return sort_keys.sort_by_key(shard.keys(tri, np.arange(shard.rows, dtype=np.uint32)), by_id)
-
-
-def _bound_faults(shard: Shard) -> Iterator[str]:
-    """Check that `sorted` and `website` agree with the facts of the rows."""
-    by_ca, by_effectif = (_known_rows(shard, tri) for tri in ("ca_desc", "effectif_desc"))
-    if not np.array_equal(shard.turnover_facts, shard.facts[by_ca]):
-        yield "the facts along ca_desc are not those of the rows"
-    bit = format.website_bit(shard.facts.dtype.str)
-    for name, places, rows in (
-        ("ca_desc", shard.website_turnover, by_ca),
-        ("effectif_desc", shard.website_headcount, by_effectif),
+def _length_faults(shard: Shard) -> Iterator[str]:
+    """Check that the arrays that the writer gets from the shard have a value for each row."""
+    for name, values, count in (
+        ("rank capital_desc", shard.rank("capital_desc"), shard.rows),
+        ("column actif", shard.codes("actif"), shard.rows),
+        *(
+            (f"ratio {name}", values, len(shard.statement_rows))
+            for name, values in _ratio_arrays(shard).items()
+        ),
     ):
-        if not np.array_equal(places, np.flatnonzero(shard.facts[rows] >= bit)):
-            yield f"the websites along {name} are not those of the rows"
+        if len(values) != count:
+            yield f"{name} has {len(values)} values for {count} rows"
 
 
-def _known_rows(shard: Shard, tri: str) -> Rows:
-    """The rows whose key is not null, in the order `tri`."""
-    return shard.order(tri)[: shard.steps(tri).known_rows]
+def _ratio_arrays(shard: Shard) -> dict[str, NDArray[Any]]:
+    arrays = {code: shard.ratio(code) for code in stored_codes()}
+    return {format.YEARS.decode(): shard.ratio_years, **arrays}
 
 
-def _ascend(keys: Keys, places: Rows) -> bool:
-    return bool((keys[1:] > keys[:-1]).all() and (places[1:] > places[:-1]).all())
+# -- checks without the writer, which would write its own faults again -------------------------
 
 
-def _follow(keys: Keys, ids: NDArray[np.bytes_]) -> NDArray[np.bool_]:
-    """A mask of the pairs of neighbours that ascend: by key with NaN last, then by identifier."""
-    if keys.dtype.kind == "f":
-        keys = np.where(np.isnan(keys), np.inf, keys)
-    later: NDArray[np.bool_] = keys[1:] > keys[:-1]
-    tied = np.flatnonzero(keys[1:] == keys[:-1])
-    later[tied] = ids[tied + 1] > ids[tied]
-    return later
+def _name_faults(shard: Shard, columns: Columns) -> Iterator[str]:
+    """Check along the order `nom` that it ascends, and that the words of each row are those of its names."""
+    order, former = shard.order("nom"), columns.former
+    before: tuple[bytes, ...] = ()
+    for places in contents.batches(shard.rows):
+        rows = order[places.start : places.stop]
+        firsts, ends = (former.rows.searchsorted(rows, side).tolist() for side in ("left", "right"))
+        for row, names, first, end in zip(
+            rows.tolist(), lookups.folded_names(shard.words, rows), firsts, ends, strict=True
+        ):
+            published = columns.noms[row], *(former.noms[number] for number in range(first, end))
+            folded = [fold(name.decode()).encode() for name in published]
+            if names != [folded[0], *filter(None, folded[1:])]:
+                yield f"the words of row {row} are not those of its names"
+            key = (folded[0], published[0], columns.ids[row])
+            if key <= before:
+                yield f"order nom does not follow the names at row {row}"
+            before = key
 
 
-def _are_same(keys: Keys, other: Keys) -> bool:
-    return np.array_equal(keys, other, equal_nan=keys.dtype.kind == "f")
+def _suffix_faults(shard: Shard) -> Iterator[str]:
+    """Check that the suffixes of the words ascend by their first bytes, then by place."""
+    index, size = shard.words, format.SUFFIX_BYTES
+    windows = np.lib.stride_tricks.sliding_window_view(strings.pad(index.words.data, size), size)
+    places = index.suffixes.places
+    texts = windows[places].view(f"S{size}").ravel()
+    tied = (texts[1:] == texts[:-1]) & (places[1:] > places[:-1])
+    if not (tied | (texts[1:] > texts[:-1])).all():
+        yield "the suffixes of the words do not ascend"
 
 
-# -- columns of codes, and ratios --------------------------------------------------------------
+def _order_faults(shard: Shard, columns: Columns) -> Iterator[str]:
+    """Check the orders, the lists of their first rows and the index of identifiers: that of `nom` is right by now."""
+    ids = np.array(bytes(columns.ids.data).split(END)[:-1], dtype=bytes)
+    folded = np.array([fold_id(text.decode()).encode() for text in ids.tolist()], dtype=bytes)
+    if not np.array_equal(np.argsort(folded, kind="stable"), shard.idents.rows):
+        yield "the identifiers are not in order"
+    by_id = sort_keys.ranks(np.argsort(ids, kind="stable").astype(np.uint32))
+    known = columns.effectif != format.EFFECTIF_NULL, columns.dates != format.DATE_NULL
+    keys = {
+        "ca_desc": -columns.ca_eur,
+        "ca_asc": columns.ca_eur,
+        "capital_desc": -columns.capital_eur,
+        "effectif_desc": np.where(known[0], -columns.effectif.astype(np.float64), np.nan),
+        "recent": np.where(known[1], -columns.dates.astype(np.float64), np.nan),
+        "score": -columns.score,
+    }
+    for tri in ORDERS:
+        order = shard.order(tri)
+        every = np.lexsort((by_id, keys[tri])).astype(np.uint32) if tri in keys else order
+        if not np.array_equal(order, every[: len(order)]):
+            yield f"order {tri} does not follow the records"
+        places = sort_keys.ranks(every)
+        for part in cells.listed_parts(shard.layout):
+            first = every[np.sort(places[part.start : part.stop])[: format.TOP_ROWS]]
+            if not np.array_equal(shard.first_rows(part, tri), first):
+                yield f"the list of {part.place} in order {tri} does not begin it"
+
+
+# -- values that the writer gets from the shard ------------------------------------------------
 
 
 # Half a cent, and what floats lose on it.
 _ROUNDED: Final = 0.00501
+_TOLERANCE: Final = 1e-9
 
 
-def code_column_faults(shard: Shard, decoded: Contents) -> Iterator[str]:
-    """Messages about columns that are not those of the records (FORMAT.md §9, invariants 2 and 5)."""
-    listed = shard.code_array("actif.amounts", "<f8")
-    stored = shard.codes("actif")
-    euros = codes.amounts(stored, listed)
-    if not np.array_equal(codes.amount_codes(euros, codes.listed_amounts(euros)), stored):
-        yield "codes of total assets are no amounts"
-        return
-    yield from _amount_faults(decoded, euros)
-    expected = orders_and_codes.code_tables(
-        decoded.etat,
-        shard.statement_rows,
-        decoded.texts,
-        euros,
-        bands.headcount_codes(decoded.effectif, decoded.tranche),
-        {tri: shard.steps(tri) for tri in bands.BANDED},
-        shard.layout.cells,
-    )
-    for table, arrays in ((format.COLUMN, expected.column), (format.CODE, expected.code)):
-        found = dict(shard.file.items(table))
-        for name, array in arrays.items():
-            if bytes(array) != found.get(name.encode()):
-                yield f"{table.decode()} {name} is not that of the records"
-
-
-def _amount_faults(decoded: Contents, euros: NDArray[np.float64]) -> Iterator[str]:
+def _amount_faults(decoded: Contents) -> Iterator[str]:
     """Check that total assets in euros are the published ones at one rate, by currency, unit and year."""
+    euros = decoded.columns.actif_eur
     known = ~np.isnan(euros)
     for group, about in enumerate(decoded.rates.values):
         rows = np.flatnonzero(decoded.rates.numbers == group)
@@ -332,36 +309,19 @@ def _amount_faults(decoded: Contents, euros: NDArray[np.float64]) -> Iterator[st
         greatest = int(np.argmax(np.abs(published)))
         rate = found[greatest] / published[greatest] if published[greatest] else 0.0
         error = _ROUNDED * (1 + np.abs(published) / max(1.0, abs(published[greatest])))
-        if (np.abs(found - rate * published) > error + 1e-9 * np.abs(found)).any():
+        if (np.abs(found - rate * published) > error + _TOLERANCE * np.abs(found)).any():
             yield f"total assets with {about} are not converted at one rate"
 
 
-_TOLERANCE: Final = 1e-9
-
-
-def ratio_faults(shard: Shard) -> Iterator[str]:
-    """Messages about ratios that are not those of the statements of their row (FORMAT.md §9, invariant 5).
-
-    Amounts in euros are not compared: the table of rates may have been revised since the build.
-    """
-    rows = shard.statement_rows.tolist()
-    columns = {code: shard.ratio(code) for code in stored_codes()}
-    years = shard.ratio_years
-    counts = {code: len(values) for code, values in columns.items()}
-    for name, count in (counts | {format.YEARS.decode(): len(years)}).items():
-        if count != len(rows):
-            yield f"ratio {name} has {count} values for {len(rows)} rows with statements"
-            return
-    for name, order in LastYearRatios(columns).orders().items():
-        if not np.array_equal(shard.file.array(format.RATIO, name, format.U4), order):
-            yield f"the {name} of ratios are not those of their values"
-    compared = [code for code in columns if ratios()[code].unite != "EUR"]
-    for place, row in enumerate(rows):
+def _ratio_faults(shard: Shard) -> Iterator[str]:
+    """Check that ratios are those of the statements; not amounts, because a rate may have been revised since."""
+    columns = {code: shard.ratio(code) for code in stored_codes() if ratios()[code].unite != "EUR"}
+    for place, row in enumerate(shard.statement_rows.tolist()):
         year, expected = accounts.last_year(record.lines(shard.comptes(row)))
-        if year != years[place]:
-            yield f"row {row} has ratios of {years[place]}, its last year is {year}"
-        for code in compared:
-            if not _are_alike(float(columns[code][place]), expected[code]):
+        if year != shard.ratio_years[place]:
+            yield f"row {row} has ratios of {shard.ratio_years[place]}, its last year is {year}"
+        for code, values in columns.items():
+            if not _are_alike(float(values[place]), expected[code]):
                 yield f"ratio {code} of row {row} is not that of its statements"
 
 

@@ -36,8 +36,6 @@ from shards.writing.lmdb_writer import (
 )
 from shards.writing.name_index import FoldedNames, FormerNames
 from shards.writing.orders_and_codes import FactColumns
-from shards.writing.name_index import FoldedNames, FormerNames
-from shards.writing.orders_and_codes import FactColumns
 
 
 class SetTables:
