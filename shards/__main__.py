@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     on_data["diff"].add_argument("--rows", action="store_true", help="each company, as JSON")
     on_data["verify"].add_argument(
         "--jobs", type=naming_value(whole_number(1)), default=1, metavar="N",
-        help="shards at a time, each in a process; one takes up to 5 GiB (default 1)",
+        help="shards at a time, each in a process; one takes up to 1.5 GiB (default 1)",
     )  # fmt: skip
     on_data["rollback"].add_argument("--to", metavar="GENERATION", help="another one that is kept")
     for name, (arguments, run, about, example) in sync.COMMANDS.items():
