@@ -60,7 +60,7 @@ KERNEL = [
     Extension(
         name,
         [str(path)],
-        depends=[f"shards/kernel/{name}.py" for name in ("constants", "types", "headers")],
+        depends=[f"shards/kernel/{name}.py" for name in ("types", "headers")],
         extra_compile_args=FLAGS,
     )
     for name, path in SOURCES.items()

@@ -3,7 +3,7 @@
 `search.py` is the entry. For each shard it counts the matches (`conditions.py`; `names.py` for `q`; `codes.py` for
 columns of codes; `generate.py` where rows must be enumerated), then it reads or looks for the first rows (`heads.py`)
 and joins them (`merge.py`). `records.py` joins the records of a page as JSON, `scope.py` marks and counts all matches.
-`find.py`, `row_sets.py` and `rows.py` are what these need. `types.py` has the records, `constants.py` their numbers;
+`find.py`, `row_sets.py` and `rows.py` are what these need. `types.py` has the records and their constants;
 `memory.py` puts the records into C memory. The modules are Python that runs uncompiled, too; `headers.py` makes their C
 headers (`.pxd` files, which `setup.py` writes and git ignores).
 
