@@ -11,7 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from functools import lru_cache, partial
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -214,15 +214,7 @@ class OpenGeneration:
         return await self._in_thread(make)
 
     async def _in_thread(self, make: Callable[[], T]) -> T:
-        return await run_in(
-            self._visits if VISIT.get() else self._threads, partial(self._make, make), self._running
-        )
-
-    def _make(self, make: Callable[[], T]) -> T:
-        try:
-            return make()
-        finally:
-            self.shards.give_back()
+        return await run_in(self._visits if VISIT.get() else self._threads, make, self._running)
 
     async def in_shared_thread(self, make: Callable[[], T]) -> T:
         """Like `in_thread`, for long jobs: they share one thread, so that searches keep the others."""

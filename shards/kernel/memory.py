@@ -85,22 +85,19 @@ class Memory:
 
 
 class MutableRecord:
-    """A record whose first fields are written anew for each search or look-up."""
+    """A placed record whose first fields are set anew for each search or look-up, and then written."""
 
     def __init__(self, record: object, packed: bytearray, fields: int) -> None:
-        kinds = list(type(record).__annotations__.items())[:fields]
-        self._names = [name for name, _ in kinds]
-        self._struct = struct.Struct("<" + "".join(_code(kind) for _, kind in kinds))
+        kinds = dict(list(type(record).__annotations__.items())[:fields])
+        self._struct = struct.Struct("<" + "".join(map(_code, kinds.values())))
+        self._values = attrgetter(*kinds)
         self._record, self._packed = record, packed
         self.address: Any = address_of(memoryview(packed)) if COMPILED else record
 
-    def write(self, *values: float) -> None:
-        """Write the first fields."""
+    def write(self) -> None:
+        """Write the first fields as they are set in the record."""
         if COMPILED:
-            self._struct.pack_into(self._packed, 0, *values)
-        else:
-            for name, value in zip(self._names, values, strict=True):
-                setattr(self._record, name, value)
+            self._struct.pack_into(self._packed, 0, *self._values(self._record))
 
 
 def _numbers(records: Sequence[object]) -> bytes:

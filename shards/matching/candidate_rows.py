@@ -100,7 +100,7 @@ class CandidateRows:
         made.best_scores = view(self._scores)
         made.near = made.spelling_count = made.group_count = made.number = 0
         made.first = made.end = made.count = made.weighed = made.best_count = 0
-        self._pool = self._memory.place_mutable(made, 3)
+        self._pool, self._placed = made, self._memory.place_mutable(made, 3)
 
     def _make_room(self, texts: int) -> None:
         """Make a table of the words that were looked up: by text and shard, a number, and of how many rows."""
@@ -132,10 +132,12 @@ class CandidateRows:
         if near:
             self._units[:count] = list(map(_unit, spellings))
         self._chosen[: len(chosen)] = chosen
-        self._pool.write(near, count, max(groups) + 1)
+        self._pool.near, self._pool.spelling_count = near, count
+        self._pool.group_count = max(groups) + 1
+        self._placed.write()
         found = candidates.gather(
             self._arrays.address, self._chosen_at, len(chosen), encoded, self._numbers_at,
-            self._pool.address,
+            self._placed.address,
         )  # fmt: skip
         kept = (array[:found].tolist() for array in (self._scores, self._shards, self._rows))
         return list(map(FoundRow, *kept))

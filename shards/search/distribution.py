@@ -92,10 +92,10 @@ def distributions(
     if budget == UNLIMITED:
         total, slots = RowBitmap(session.arrays).mark(session, query, kinds, needed=False)
     else:
-        census = session.census(query, kinds, 1e3 * budget)
-        if census is None:
+        page = session.page(query, 1e3 * budget, offset=0, limit=0, census=kinds)
+        if page is None:
             return None
-        total, slots = census.total, census.counts
+        total, slots = page.total, page.counts
     return total, {name: distribution(base, name, slots[DIMENSIONS[name]]) for name in dimensions}
 
 
@@ -328,11 +328,11 @@ def count_facets(base: ShardSet, query: Query, *, limit: int) -> FacetCount:
         MissingCountryError: a country of the search is left out.
     """
     base.require(query.pays)
-    census = base.own_session().census(query, (types.BY_CELL,), UNLIMITED, limit=limit)
-    assert census is not None
+    page = base.own_session().page(query, UNLIMITED, offset=0, limit=limit, census=(types.BY_CELL,))
+    assert page is not None
     cells = ((iso2, cell) for iso2, shard in sorted(base.items()) for cell in shard.layout.cells)
     counts: Counter[FacetRow] = Counter()
-    for (iso2, cell), number in zip(cells, census.counts[types.BY_CELL].tolist(), strict=True):
+    for (iso2, cell), number in zip(cells, page.counts[types.BY_CELL].tolist(), strict=True):
         if number:
             counts[FacetRow(iso2, cell.secteur)] += number
-    return FacetCount(counts, census.rows)
+    return FacetCount(counts, page.rows)

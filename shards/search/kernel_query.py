@@ -1,15 +1,13 @@
-"""A query as the kernel reads it: folded, split into parts, bounds turned into keys, then written for each search.
+"""A query as the kernel reads it: folded and split into parts, bounds turned into keys, written for each search.
 
-`compile_query` does once what does not depend on the shard; `QueryMemory` writes the numbers and texts into memory of
-one thread; `shards/kernel` does the rest for each shard.
+`QueryMemory.write` does all that does not depend on the shard; `shards/kernel` does the rest for each shard.
 """
 
 from array import array
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 from math import inf
-from operator import attrgetter
-from typing import Final, NamedTuple
+from typing import Final
 
 import numpy as np
 
@@ -22,14 +20,10 @@ from shards.kernel import types
 from shards.kernel.memory import Memory, view
 from shards.query import ORDERS, STATES, Query, Range
 from shards.reader.lookups import rows_equal_to
-from shards.search.columns import COLUMNS, Bounds
+from shards.search.columns import COLUMNS
 from shards.search.generation_arrays import GenerationArrays
-from shards.search.result_page import Place, RecordJoiner
+from shards.search.result_page import RecordJoiner
 
-# These run for every search, and between two of them the processor forgets what it had at hand. So values are named
-# tuples, and what a search does not ask is not looked at (decision 215).
-
-_NOTHING: Final[tuple[Mapping[str, Bounds], "Texts", int]] = ({}, (), 0)
 # The filters that a column of codes answers, bounds apart, each with the bit of the column.
 _CODED: Final = tuple(
     (filter_, 1 << one.number)
@@ -44,131 +38,8 @@ _TEXTS: Final = tuple(
     for name, one in COLUMNS.items()
     if name in COMPARED
 )
-# The columns with bounds: their keys, and the bit of their column of codes.
-_RANGED: Final = {
-    name: (one.keys, 1 << one.number if one.number >= 0 else 0)
-    for name, one in COLUMNS.items()
-    if one.keys
-}
-# The flags that want a value of such a column to be known.
+# The flags that want a value of a column with bounds to be known.
 _KNOWN: Final = tuple((one.flag, name) for name, one in COLUMNS.items() if one.keys and one.flag)
-_asked: Final = attrgetter(
-    "ranges", *[filter_ for filter_, _ in _CODED], *[flag for flag, _ in _KNOWN]
-)
-
-Texts = tuple[tuple[int, bytes], ...]
-
-
-class NameTerm(NamedTuple):
-    """The text of `q`, folded (contract B15).
-
-    Attributes:
-        parts: the words of the folded text. They must be neighbours in a name; the first part ends a word of the
-            name, the last part begins one.
-        identifier: the beginning of an identifier; empty if `q` has no letter or digit.
-    """
-
-    parts: tuple[bytes, ...]
-    identifier: bytes
-
-
-class CompiledQuery(NamedTuple):
-    """A query that can have matches; a filter that is absent is None.
-
-    Attributes:
-        ranges: by column, the least and the greatest key: of `ca_desc` (both infinite if any known turnover passes), of
-            `effectif_desc`, of `recent`; of total assets the amounts in euros.
-        states: a bit for each of `shards.query.STATES`.
-        texts: numbers of columns of codes, each with a text; a whole one ends with 0A.
-        ids: countries and identifiers.
-        coded: a bit for each column of codes that is looked at.
-    """
-
-    tri: str
-    secteurs: tuple[str, ...]
-    sous_secteurs: tuple[str, ...] | None
-    q: NameTerm | None
-    ranges: Mapping[str, Bounds]
-    site_web: bool
-    states: int | None
-    texts: Texts
-    ids: tuple[tuple[str, str], ...] | None
-    coded: int
-
-
-def compile_query(query: Query) -> CompiledQuery | None:
-    """Compile `query`; None if nothing can match (contract B9, B16, crossed bounds)."""
-    if query.ids == () or query.sous_secteurs == ():
-        return None
-    q = None if query.q is None else _name_term(query.q)
-    if q is not None and not q.parts:
-        return None
-    found = _conditions(query) if any(_asked(query)) else _NOTHING
-    if found is None:
-        return None
-    ranges, texts, coded = found
-    return CompiledQuery(
-        tri=query.tri,
-        secteurs=tuple(sorted(set(query.secteurs))) if query.secteurs else (),
-        sous_secteurs=query.sous_secteurs,
-        q=q,
-        ranges=ranges,
-        site_web=query.site_web,
-        states=sum(1 << STATES.index(etat) for etat in set(query.etats)) if query.etats else None,
-        texts=texts,
-        ids=query.ids,
-        coded=coded,
-    )
-
-
-def _conditions(query: Query) -> tuple[Mapping[str, Bounds], Texts, int] | None:
-    """The ranges, texts and columns of codes of a query; None if nothing can match them."""
-    ranges, coded = {}, 0
-    for one in query.ranges:
-        if one.least is not None or one.most is not None:
-            keys, bit = _RANGED[one.column]
-            low, high = ranges[one.column] = keys(one)
-            if low > high:
-                return None
-            coded |= bit
-    for flag, name in _KNOWN:
-        if getattr(query, flag) and name not in ranges:
-            keys, bit = _RANGED[name]
-            ranges[name] = keys(Range(name))
-            coded |= bit
-    for filter_, bit in _CODED:
-        if getattr(query, filter_):
-            coded |= bit
-    texts = _texts(query)
-    return None if texts is None else (ranges, texts, coded)
-
-
-def _name_term(q: str) -> NameTerm:
-    parts = tuple(part.encode() for part in fold(q).split())
-    return NameTerm(parts, fold_id(q).encode())
-
-
-def _texts(query: Query) -> Texts | None:
-    """The texts of forms, towns, postcodes and activities; None if a filter has none that a company may have."""
-    activities = query.nace
-    if query.activites:  # whole classes, so that none begins another
-        activities = tuple(one for one in query.activites if one.startswith(query.nace or ""))
-        if not activities:
-            return None
-    found: list[tuple[int, bytes]] = []
-    for number, filter_, end, compared in _TEXTS:
-        values = activities if number == types.NACE else getattr(query, filter_)
-        if not values:
-            continue
-        texts = sorted({compared(value) for value in values} - {""})
-        if not texts:
-            return None
-        found += [(number, text.encode() + end) for text in texts]
-    return tuple(found)
-
-
-# -- in the memory of the kernel ---------------------------------------------------------------
-
 
 # Nanoseconds, measured on 2.8 million rows; only their ratios matter.
 SPAN: float = 25.0  # a range of rows
@@ -187,8 +58,6 @@ SHARES: int = 2
 # The fields of `types.KernelQuery` that differ from search to search, all of them numbers.
 _CHANGING: Final = list(types.KernelQuery.__annotations__).index("head_rows")
 _WORDS: Final = 1_024
-_NO_TEXTS: Final = (b"", b"", b"")
-_NO_HEADS: Final = (0,) * 7
 _NUMBERS: Final = {tri: number for number, tri in enumerate(ORDERS)}
 
 
@@ -196,7 +65,8 @@ class QueryMemory:
     """The memory of a `types.KernelQuery`, and of the lists that it refers to.
 
     Attributes:
-        address: that of the query; it may change at the next `write`.
+        record: the query that was written last.
+        address: that of the record for compiled functions; it may change at the next `write`.
     """
 
     def __init__(self, arrays: GenerationArrays, joiner: RecordJoiner) -> None:
@@ -206,7 +76,7 @@ class QueryMemory:
         self._make()
 
     def _make(self) -> None:
-        made = types.KernelQuery()
+        made = self.record = types.KernelQuery()
         for name in list(types.KernelQuery.__annotations__)[:_CHANGING]:
             setattr(made, name, 0)
         made.head_rows, made.top_rows = format.HEAD_ROWS, format.TOP_ROWS
@@ -214,7 +84,6 @@ class QueryMemory:
         made.span_cost, made.along_cost = SPAN, ALONG
         made.code_cost, made.sparse = CODED, SPARSE
         made.listed_cost, made.start_cost = LISTED, START
-        self._countries: tuple[str, ...] | None = None
         self._chosen = made.shards = zero_i64s(len(self._arrays.shards))
         self._codes = made.scope_codes = zero_i64s(
             len(self._arrays.cells) + len(self._arrays.sectors)
@@ -232,118 +101,176 @@ class QueryMemory:
         self._greatest_keys = made.greatest_keys = zero_i64s(types.COLUMNS)
         made.given_starts, made.given_rows = view(self._given_starts), view(self._given_rows)
         made.text = made.endings = made.prefix = made.values = memoryview(b"")
-        self._query = self._memory.place_mutable(made, _CHANGING)
-        self.address: int = self._query.address
+        self._placed = self._memory.place_mutable(made, _CHANGING)
+        self.address: int = self._placed.address
 
     def write(
-        self,
-        asked: CompiledQuery,
-        query: Query,
-        offset: int,
-        limit: int,
-        census: int,
-        budget: float,
-    ) -> tuple[bytes, bytes, bytes, bytes]:
-        """Write the query; returns the four texts that it does not hold."""
-        most_values = max(len(asked.texts), len(asked.ids or ()))
-        if most_values > self._values:
-            self._values = most_values
+        self, query: Query, offset: int, limit: int, census: int, budget: float
+    ) -> tuple[bytes, bytes, bytes, bytes] | None:
+        """Write a query; None if nothing can match it (contract B9, B16, crossed bounds).
+
+        Returns:
+            `text`, `endings`, `prefix` and `values`, which the kernel is given with each call.
+        """
+        texts = _texts(query)
+        if texts is None or query.ids == () or query.sous_secteurs == ():
+            return None
+        if max(len(texts), len(query.ids or ())) > self._values:
+            self._values = max(len(texts), len(query.ids or ()))
             self._make()
-        if query.pays != self._countries:
-            self._write_countries(query.pays)
-        scope, codes = self._scope(asked)
-        if codes:
-            self._codes[: len(codes)] = array("q", codes)
-        text, endings, prefix = _NO_TEXTS
-        words, heads = 0, _NO_HEADS
-        if asked.q is not None:
-            text, endings, prefix = self._write_name(asked.q)
-            words = len(asked.q.parts)
-            heads = (
-                *bounds(text[: format.SUFFIX_BYTES]), *bounds(endings[: format.SUFFIX_BYTES]),
-                len(prefix), *bounds(prefix),
-            )  # fmt: skip
-        ranges = asked.ranges
-        turnover, headcount = ranges.get("ca_eur"), ranges.get("effectif")
-        low, high = turnover or (0.0, 0.0)
-        least, most = headcount or (0, 0)
-        values = self._write_codes(asked) if asked.coded else b""
-        if asked.ids is not None:
-            self._write_ids(asked.ids)
-        self._query.write(
-            _NUMBERS[asked.tri], offset, limit, self._country_count, scope, len(codes),
-            asked.site_web, turnover is not None, low == -inf and high == inf, low, high,
-            headcount is not None, int(least), int(most),
-            words, len(text), words == 2 and len(text.decode()) == 3, *heads,
-            asked.coded, asked.states or 0, len(asked.texts), asked.ids is not None, census, budget,
-        )  # fmt: skip
-        return text, endings, prefix, values
+        name = self._write_name(query.q)
+        if name is None or not self._write_bounds(query):
+            return None
+        written = self.record
+        written.tri, written.offset, written.limit = _NUMBERS[query.tri], offset, limit
+        written.census, written.budget = census, budget
+        written.website = query.site_web
+        written.states = sum(1 << STATES.index(etat) for etat in set(query.etats))
+        for filter_, bit in _CODED:
+            if getattr(query, filter_):
+                written.columns |= bit
+        self._write_countries(query.pays)
+        self._write_scope(query)
+        self._write_texts(texts)
+        self._write_ids(query.ids)
+        self._placed.write()
+        return *name, b"".join([text for _, text in texts])
 
-    def _write_countries(self, pays: tuple[str, ...]) -> None:
-        """Write the chosen shards; most searches choose those of the search before."""
+    def _write_name(self, q: str | None) -> tuple[bytes, bytes, bytes] | None:
+        """Write `q`, folded (contract B15); returns its texts, or None if it has no word.
+
+        Its words must be neighbours in a name; the first one ends a word of the name, the last one begins a word.
+        """
+        written = self.record
+        written.word_count = 0
+        if q is None:
+            return b"", b"", b""
+        words = fold(q).split()
+        if not words:
+            return None
+        parts = [word.encode() for word in words]
+        for number, part in enumerate(parts):
+            self._starts[number + 1] = self._starts[number] + len(part) + 1
+        for number, (word, other) in enumerate(pairwise(words)):
+            self._junctions[number] = pair_key((word[-1] + other[0]).encode())
+        text, endings, prefix = b" ".join(parts), parts[0] + END, fold_id(q).encode()
+        written.word_count, written.text_size = len(parts), len(text)
+        written.single_characters = [len(word) for word in words] == [1, 1]
+        written.suffix_low, written.suffix_high = bounds(text[: format.SUFFIX_BYTES])
+        written.ending_low, written.ending_high = bounds(endings[: format.SUFFIX_BYTES])
+        written.prefix_size = len(prefix)
+        written.prefix_low, written.prefix_high = bounds(prefix)
+        return text, endings, prefix
+
+    def _write_bounds(self, query: Query) -> bool:
+        """Write bounds as keys, and the bits of their columns; false if some are crossed."""
+        written = self.record
+        written.has_turnover = written.has_headcount = written.columns = 0
+        ranges = [
+            wanted for wanted in query.ranges if wanted.least is not None or wanted.most is not None
+        ]
+        for flag, name in _KNOWN:
+            if getattr(query, flag) and all(wanted.column != name for wanted in ranges):
+                ranges.append(Range(name))
+        for wanted in ranges:
+            column = COLUMNS[wanted.column]
+            assert column.keys is not None
+            low, high = column.keys(wanted)
+            if low > high:
+                return False
+            if wanted.column == "ca_eur":
+                written.has_turnover = 1
+                written.any_turnover = low == -inf and high == inf
+                written.turnover_low, written.turnover_high = low, high
+            elif wanted.column == "effectif":
+                written.has_headcount = 1
+                written.headcount_low, written.headcount_high = int(low), int(high)
+            elif column.number == types.ACTIF:
+                for shard, amounts in enumerate(self._arrays.amounts):
+                    self._lows[shard] = amount_bound(amounts, low, after=False)
+                    self._highs[shard] = amount_bound(amounts, high, after=True)
+            else:
+                self._least_keys[column.number] = int(low)
+                self._greatest_keys[column.number] = int(high)
+            if column.number >= 0:
+                written.columns |= 1 << column.number
+        return True
+
+    def _write_countries(self, pays: Sequence[str]) -> None:
+        """Write the chosen shards."""
         numbers = self._arrays.numbers
-        chosen = sorted({numbers[iso2] for iso2 in pays}) if pays else list(numbers.values())
+        chosen = sorted({numbers[iso2] for iso2 in pays}) if pays else numbers.values()
+        self.record.shard_count = len(chosen)
         self._chosen[: len(chosen)] = array("q", chosen)
-        self._countries, self._country_count = pays, len(chosen)
 
-    def _write_codes(self, asked: CompiledQuery) -> bytes:
-        """Write the conditions on codes; returns their texts."""
-        for place, (number, text) in enumerate(asked.texts):
+    def _write_scope(self, query: Query) -> None:
+        """Write the sectors or cells by their numbers, ascending."""
+        arrays, written = self._arrays, self.record
+        if query.sous_secteurs is not None:
+            groups = (arrays.groups.get(group, ()) for group in query.sous_secteurs)
+            cells = (cell for group in groups for cell in group)
+            wanted = {
+                arrays.cells[cell]
+                for cell in cells
+                if cell[0] in query.secteurs or not query.secteurs
+            }
+            written.scope = types.CELLS
+        else:
+            wanted = {arrays.sectors[code] for code in query.secteurs if code in arrays.sectors}
+            written.scope = types.SECTORS if query.secteurs else types.EVERYWHERE
+        written.scope_count = len(wanted)
+        self._codes[: len(wanted)] = array("q", sorted(wanted))
+
+    def _write_texts(self, texts: Sequence[tuple[int, bytes]]) -> None:
+        """Write the columns of codes in which texts are looked up, and where each text begins."""
+        self.record.value_count = len(texts)
+        for place, (number, text) in enumerate(texts):
             self._value_columns[place] = number
             self._value_starts[place + 1] = self._value_starts[place] + len(text)
-        for name, (least, most) in asked.ranges.items():
-            number = COLUMNS[name].number
-            if number == types.ACTIF:
-                for shard, listed in enumerate(self._arrays.amounts):
-                    self._lows[shard] = amount_bound(listed, least, after=False)
-                    self._highs[shard] = amount_bound(listed, most, after=True)
-            elif number >= 0:
-                self._least_keys[number], self._greatest_keys[number] = int(least), int(most)
-        return b"".join([text for _, text in asked.texts])
 
-    def _write_ids(self, ids: Sequence[tuple[str, str]]) -> None:
+    def _write_ids(self, ids: Sequence[tuple[str, str]] | None) -> None:
         """Write the rows of these companies, by shard; those that do not exist have none."""
-        alike: set[Place] = set()
-        for iso2, identifier in sorted(set(ids)):
+        self.record.given = ids is not None
+        if ids is None:
+            return
+        wanted = set(ids)
+        alike: set[tuple[str, int]] = set()
+        for iso2, identifier in wanted:
             number = self._arrays.numbers.get(iso2, -1)
             if number >= 0:
                 rows = rows_equal_to(self._arrays.shards[number].idents, fold_id(identifier))
-                alike.update((number, row) for row in rows.tolist())
-        found = sorted(alike)
-        packed = self._joiner.join(np.array(found, np.int64).reshape(-1, 2), coordonnees=False)
-        wanted = set(ids)
-        companies = record.companies(packed)
-        places = [
-            place for place, company in zip(found, companies, strict=True)
-            if (company["iso2"], company["id"]) in wanted
-        ]  # fmt: skip
-        numbers = np.array([number for number, _ in places], np.int64)
+                alike.update((iso2, row) for row in rows.tolist())
+        ordered = sorted(alike)
+        companies = record.companies(self._joiner.join(ordered, coordonnees=False))
+        given = [
+            (self._arrays.numbers[iso2], row)
+            for (iso2, row), company in zip(ordered, companies, strict=True)
+            if (iso2, company["id"]) in wanted
+        ]
+        numbers = np.array([number for number, _ in given], np.int64)
         self._given_starts[:] = numbers.searchsorted(np.arange(len(self._given_starts)))
-        self._given_rows[: len(places)] = [row for _, row in places]
+        self._given_rows[: len(given)] = [row for _, row in given]
 
-    def _scope(self, asked: CompiledQuery) -> tuple[int, list[int]]:
-        """The kind of scope, and the numbers of its sectors or cells, ascending."""
-        arrays = self._arrays
-        if asked.sous_secteurs is not None:
-            groups = (arrays.groups.get(group, ()) for group in set(asked.sous_secteurs))
-            cells = [cell for group in groups for cell in group]
-            if asked.secteurs:
-                cells = [cell for cell in cells if cell[0] in asked.secteurs]
-            return types.CELLS, sorted(arrays.cells[cell] for cell in cells)
-        if asked.secteurs:
-            known = arrays.sectors
-            return types.SECTORS, [known[code] for code in asked.secteurs if code in known]
-        return types.EVERYWHERE, []
 
-    def _write_name(self, named: NameTerm) -> tuple[bytes, bytes, bytes]:
-        parts = named.parts
-        for number, part in enumerate(parts):
-            self._starts[number + 1] = self._starts[number] + len(part) + 1
-        if len(parts) > 1:
-            words = [part.decode() for part in parts]
-            for number, (one, other) in enumerate(pairwise(words)):
-                self._junctions[number] = pair_key((one[-1] + other[0]).encode())
-        return b" ".join(parts), parts[0] + b"\n", named.identifier
+def _texts(query: Query) -> list[tuple[int, bytes]] | None:
+    """The texts of forms, towns, postcodes and activities, each with its column; a whole text ends with 0A.
+
+    None if a filter cannot match any company.
+    """
+    activities = query.nace
+    if query.activites:  # whole classes, so that none begins another
+        activities = tuple(one for one in query.activites if one.startswith(query.nace or ""))
+        if not activities:
+            return None
+    texts: list[tuple[int, bytes]] = []
+    for number, filter_, end, compared in _TEXTS:
+        values = activities if number == types.NACE else getattr(query, filter_)
+        if values:
+            folded = sorted({compared(value) for value in values} - {""})
+            if not folded:
+                return None
+            texts += [(number, text.encode() + end) for text in folded]
+    return texts
 
 
 def zero_i64s(count: int) -> memoryview:

@@ -1,10 +1,11 @@
 """The result of a search: a total, the rows of one page, and their records, which one call of the kernel joins."""
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple, Protocol
+from array import array
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from shards import format
 from shards.codec import record
@@ -16,18 +17,7 @@ from shards.kernel.memory import address_of, view
 from shards.kernel.records import run as join_records
 from shards.search.generation_arrays import GenerationArrays, libzstd
 
-Place = tuple[int, int]  # a shard, by its place in the table, and a row of it
-
-
-class Places(Protocol):
-    """Pairs of a shard, by its place in `isos`, and a row of it: 64-bit numbers of the shape (number of rows, 2).
-
-    An array of NumPy is one, and so is the memoryview of a page, which is made in a tenth of the time.
-    """
-
-    def tolist(self) -> Any: ...
-    def tobytes(self) -> bytes: ...
-    def __len__(self) -> int: ...
+SlotCounts = Mapping[int, NDArray[np.int64]]  # by kind of a census
 
 
 class MergedRow(NamedTuple):
@@ -37,27 +27,16 @@ class MergedRow(NamedTuple):
     row: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ResultPage:
-    """`total` companies match in the whole base (§8.2 rule 3); `places` are the ones asked for.
+class ResultPage(NamedTuple):
+    """`total` companies match in the whole base (§8.2 rule 3); `rows` are those of the page, in order.
 
     Attributes:
-        isos: the countries of the base, in alphabetical order.
+        counts: the matches in each slot, for the kinds of the census.
     """
 
     total: int
-    isos: Sequence[str]
-    places: Places
-
-    @property
-    def rows(self) -> tuple[MergedRow, ...]:
-        """The companies asked for, by country and row number."""
-        return merged_rows(self.isos, self.places)
-
-
-def merged_rows(isos: Sequence[str], places: Places) -> tuple[MergedRow, ...]:
-    """Places by the name of their country."""
-    return tuple(MergedRow(isos[shard], row) for shard, row in places.tolist())
+    rows: tuple[MergedRow, ...]
+    counts: SlotCounts
 
 
 # Bytes for the records of a page, at first and at most: those of 1 000 companies have 1.2 MB.
@@ -73,42 +52,39 @@ class RecordJoiner:
         library = libzstd()
         self._context = library.context(self) if library else 0
         self._decompress = library.decompress if library and memory.COMPILED else 0
-        self._room = _Room(_LEAST)
+        self._record = view(np.empty(format.MOST_RECORD, np.uint8))  # the record that is read
+        self._make_room(_LEAST)
 
-    def join(self, places: Places, *, coordonnees: bool) -> bytes:
+    def _make_room(self, size: int) -> None:
+        """Make the memory of the joined records."""
+        self._joined = view(np.empty(size, np.uint8))
+        self._room = (address_of(self._record), len(self._record), address_of(self._joined), size)
+
+    def join(self, rows: Sequence[tuple[str, int]], *, coordonnees: bool) -> bytes:
         """The JSON objects of companies, joined by commas; without `coordonnees` contact fields are null.
+
+        Args:
+            rows: countries and row numbers.
 
         Raises:
             CorruptError: a record is damaged.
         """
+        numbers, shards = self._arrays.numbers, self._arrays.shards
         if not self._decompress:
-            shards = self._arrays.shards
             return b",".join(
-                [shards[n].record(row, coordonnees=coordonnees) for n, row in places.tolist()]
+                [shards[numbers[iso2]].record(row, coordonnees=coordonnees) for iso2, row in rows]
             )
         nulls = b"" if coordonnees else record.NO_CONTACTS
-        packed = places.tobytes()
+        packed = array("q", [n for iso2, row in rows for n in (numbers[iso2], row)]).tobytes()
         while True:
-            room = self._room
             size = join_records(
-                self._arrays.address, packed, nulls, self._decompress, self._context,
-                room.work, room.work_size, room.joined, room.size,
-            )  # fmt: skip
+                self._arrays.address, packed, nulls, self._decompress, self._context, *self._room
+            )
             if size != types.NO_ROOM:
-                return bytes(room.bytes[:size])
-            if room.size >= _MOST:
-                raise CorruptError(f"{len(places)} records have over {_MOST} bytes; {REMEDY}")
-            self._room = _Room(4 * room.size)
-
-
-class _Room:
-    """Where one record is decompressed (`work`), and where the records of a page are joined."""
-
-    def __init__(self, size: int) -> None:
-        self.size, self.work_size = size, format.MOST_RECORD
-        self._work = np.empty(self.work_size, np.uint8)
-        self.bytes = view(np.empty(size, np.uint8))
-        self.joined, self.work = address_of(self.bytes), address_of(self._work)
+                return bytes(self._joined[:size])
+            if len(self._joined) >= _MOST:
+                raise CorruptError(f"{len(rows)} records have over {_MOST} bytes; {REMEDY}")
+            self._make_room(4 * len(self._joined))
 
 
 # -- former names that `q` has found -----------------------------------------------------------

@@ -4,7 +4,7 @@ An order has the rows of a band side by side, and turnovers in their order, so a
 two for each row of a country, whether it is marked or not. Few rows are better looked up one by one.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -19,13 +19,13 @@ from shards.ratios.distribution import Figures
 from shards.reader.shard import Shard
 from shards.search.generation_arrays import GenerationArrays
 from shards.search.kernel_session import KernelSession, market_arrays
+from shards.search.result_page import SlotCounts
 from shards.search.search import ShardSet
 
 # The memo of a generation: from which country each next turnover comes.
 _SEQUENCE: Final = "turnover sequence"
 
 Bits = NDArray[np.uint32]
-SlotCounts = Mapping[int, NDArray[np.int64]]  # by kind of a census
 
 
 class TurnoverSequence(NamedTuple):
@@ -106,7 +106,7 @@ class RowBitmap:
             CorruptError: a shard refers to a row, a word or a place that it does not have.
         """
         chosen = np.zeros(len(self.totals), np.int64)
-        found = session.scope(query, kinds, self.bits, chosen, needed=needed)
+        found = session.mark(query, kinds, self.bits, chosen, needed=needed)
         self.totals = chosen.tolist()
         return found
 

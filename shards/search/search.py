@@ -5,7 +5,7 @@ a generation with them before publication, the server answers with them: there i
 """
 
 import threading
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Any, Final
 
 from shards.errors import CorruptError, MissingCountryError
@@ -13,7 +13,7 @@ from shards.query import Query
 from shards.reader.shard import Shard
 from shards.search import kernel_session
 from shards.search.generation_arrays import GenerationArrays
-from shards.search.result_page import Places, ResultPage
+from shards.search.result_page import ResultPage
 
 # A budget that no search reaches.
 UNLIMITED: Final = float("inf")
@@ -69,12 +69,6 @@ class ShardSet(dict[str, Shard]):
             found = self._sessions.found = kernel_session.KernelSession(self._arrays)
         return found
 
-    def give_back(self) -> None:
-        """Give the system back what searches of this thread filled; their lists of rows are lost."""
-        found: kernel_session.KernelSession | None = getattr(self._sessions, "found", None)
-        if found is not None:
-            found.give_back()
-
     def _make_arrays(self) -> GenerationArrays:
         """The arrays; where they cannot be made, the next search is told so without another attempt."""
         if self._damage is not None:
@@ -112,13 +106,16 @@ def search(base: ShardSet, query: Query, *, offset: int, limit: int) -> ResultPa
     return found
 
 
-def records(base: ShardSet, places: Places, *, coordonnees: bool) -> bytes:
+def records(base: ShardSet, rows: Sequence[tuple[str, int]], *, coordonnees: bool) -> bytes:
     """The JSON objects of companies, joined by commas; without `coordonnees` contact fields are null.
+
+    Args:
+        rows: countries and row numbers, as those of a page.
 
     Raises:
         CorruptError: a record is damaged.
     """
-    return base.own_session().records(places, coordonnees=coordonnees)
+    return base.own_session().joiner.join(rows, coordonnees=coordonnees)
 
 
 def search_within(

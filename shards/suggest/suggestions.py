@@ -17,7 +17,7 @@ from shards.query import Query
 from shards.reader.shard import Shard
 from shards.search.distribution import towns_of
 from shards.search.kernel_session import KernelSession
-from shards.search.result_page import Places
+from shards.search.result_page import MergedRow
 from shards.search.search import ShardSet
 from shards.suggest import completion
 
@@ -49,22 +49,19 @@ class _Words(NamedTuple):
     counts: NDArray[np.int64]
 
 
-def companies(base: ShardSet, q: str, pays: tuple[str, ...], limit: int) -> Places:
+def companies(base: ShardSet, q: str, pays: tuple[str, ...], limit: int) -> list[MergedRow]:
     """The companies with a name that has the words of `q`, and of the last one at least the beginning.
 
-    Those whose present name begins with `q` come first, then by score, then by country and identifier (B28). Places of
-    countries in alphabetical order, as those of a page.
+    Those whose present name begins with `q` come first, then by score, then by country and identifier (B28).
 
     Raises:
         CorruptError: a shard refers to what it does not have.
     """
     session = base.own_session()
     count = session.ask(completion.run, Query(pays=pays, q=q), types.COMPANIES, limit=limit)
-    if not count:
-        return np.empty((0, 2), np.int64)
-    places = np.empty((count, 2), np.int64)
-    places[:, 0], places[:, 1], _ = session.listed(count)
-    return places
+    shards, rows, _ = session.listed(count)
+    isos = map(session.arrays.isos.__getitem__, shards.tolist())
+    return list(map(MergedRow, isos, rows.tolist()))
 
 
 @translate_errors()

@@ -51,7 +51,7 @@ class Candidate:
         """The exact total and the rows of the page as JSON."""
         shards = self.generation.shards
         page = search(shards, question.query, offset=question.offset, limit=question.limit)
-        return Answer(page.total, JoinedRows(records(shards, page.places, coordonnees=True)))
+        return Answer(page.total, JoinedRows(records(shards, page.rows, coordonnees=True)))
 
     @property
     def files(self) -> list[Path]:

@@ -134,7 +134,7 @@ def questions(base: ShardSet) -> list[Question]:
 
 def _page(base: ShardSet, query: Query) -> object:
     page = search.search(base, query, offset=0, limit=60)
-    return [search.records(base, page.places, coordonnees=given) for given in (True, False)]
+    return [search.records(base, page.rows, coordonnees=given) for given in (True, False)]
 
 
 def _distributions(base: ShardSet, query: Query) -> object:

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-import numpy as np
 import orjson
 
 from serve.access import rights
@@ -29,7 +28,7 @@ from shards.analyses import comparables as nearest
 from shards.analyses.comparables import Comparable
 from shards.codec import record as codec
 from shards.reader.shard import Shard
-from shards.search.search import ShardSet, records
+from shards.search.search import records
 
 N: Final = Parameter("n", 10, "integer", default=10, minimum=1, maximum=50)
 PARAMETERS: Final = (N, VERSION)
@@ -67,7 +66,9 @@ def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Co
         near_companies = await generation.in_thread(
             cost, lambda: nearest.comparables(base, shard.iso2, row, limit)
         )
-        rows = records(base, _places(base, near_companies), coordonnees=plan.coordonnees)
+        rows = records(
+            base, [(one.iso2, one.row) for one in near_companies], coordonnees=plan.coordonnees
+        )
         content = Comparables(
             societe=shown,
             plan=plan.slug,
@@ -87,14 +88,6 @@ def _reason(shard: Shard, row: int, record: Mapping[str, Any]) -> str | None:
         return "secteur_absent"
     known = record["ca_eur"] is not None or shard.codes("tranche")[row]
     return None if known else "taille_absente"
-
-
-def _places(
-    base: ShardSet, near_companies: Sequence[Comparable]
-) -> "np.ndarray[Any, np.dtype[np.int64]]":
-    numbers = {iso2: number for number, iso2 in enumerate(sorted(base))}
-    places = [(numbers[one.iso2], one.row) for one in near_companies]
-    return np.array(places, np.int64).reshape(-1, 2)
 
 
 def _gap_reason(comparable: Comparable) -> str | None:

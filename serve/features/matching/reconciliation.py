@@ -390,7 +390,7 @@ def suggest_entities(
                 EXPENSIVE_MICROSECONDS, lambda: search(base, query, offset=0, limit=most)
             )
             numbered = company_ids.by_number(base, prefix, most=most)
-            named = record.companies(records(base, page.places, coordonnees=False))
+            named = record.companies(records(base, page.rows, coordonnees=False))
             both = {(one["iso2"], one["id"]): one for one in (*numbered, *named)}
             companies = list(both.values())[:most]
         rows = [

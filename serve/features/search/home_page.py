@@ -159,8 +159,8 @@ def _example(generation: OpenGeneration, pairs: Pairs, fr: str, en: str) -> Exam
 
 
 def _first_companies(generation: OpenGeneration, query: Query) -> Sequence[Mapping[str, Any]]:
-    places = search(generation.shards, query, offset=0, limit=_LISTED).places
-    return record.companies(records(generation.shards, places, coordonnees=False))
+    rows = search(generation.shards, query, offset=0, limit=_LISTED).rows
+    return record.companies(records(generation.shards, rows, coordonnees=False))
 
 
 def _recent_changes(generation: OpenGeneration) -> Sequence[Mapping[str, Any]]:

@@ -52,7 +52,7 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
             page = await generation.in_thread(
                 EXPENSIVE_MICROSECONDS, lambda: search(base, query, offset=first, limit=limit)
             )
-        rows = records(base, page.places, coordonnees=plan.coordonnees)
+        rows = records(base, page.rows, coordonnees=plan.coordonnees)
         empty = [iso2 for iso2 in query.pays if not base[iso2].rows]
         former = result_page.former_name_matches(rows, query.q) if query.q else ()
         named = {f"{one.iso2}:{one.id}": one.nom for one in former}

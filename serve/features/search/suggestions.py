@@ -87,8 +87,8 @@ def _companies(
 ) -> Sequence[Mapping[str, Any]]:
     """The companies whose number `q` is, then those whose names it completes."""
     numbered = company_ids.by_number(base, q, pays, limit)
-    places = completions.companies(base, q, pays, limit)
-    named = record.companies(records(base, places, coordonnees=False))
+    rows = completions.companies(base, q, pays, limit)
+    named = record.companies(records(base, rows, coordonnees=False))
     return list({(row["iso2"], row["id"]): row for row in (*numbered, *named)}.values())[:limit]
 
 

@@ -285,16 +285,3 @@ def test_no_more_lists_are_kept_than_there_is_room_for(
 
     assert known == [b"first", b"first"]
     assert again == [b"first", b"again"]
-
-
-def test_a_dear_search_gives_its_memory_back_on_its_thread(
-    open_edition: OpenGeneration, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    where: list[int] = []
-    monkeypatch.setattr(
-        type(open_edition.shards), "give_back", lambda _: where.append(threading.get_ident())
-    )
-
-    found = asyncio.run(open_edition.in_thread(DEAR, threading.get_ident))
-
-    assert where == [found]

@@ -89,7 +89,7 @@ def test_a_closed_generation_leaves_no_file_mapped(tmp_path: Path) -> None:
     found = [company("EE", f"{i}", f"Nuit {i}") for i in range(50)]
     with generation_files.load(tmp_path, publish(tmp_path, found)) as generation:
         page = search(generation.shards, Query(q="nuit"), offset=0, limit=20)
-        records(generation.shards, page.places, coordonnees=False)
+        records(generation.shards, page.rows, coordonnees=False)
         assert page.total == 50
         assert str(tmp_path) in Path("/proc/self/maps").read_text()
 

@@ -1,34 +1,59 @@
-"""Queries as keys and folded words, before any shard is looked at."""
+"""Queries as the kernel reads them: keys, folded words, numbers of sectors."""
 
 import math
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from shards.kernel import types
 from shards.query import Query, Range
-from shards.search.kernel_query import compile_query
+from shards.search.kernel_query import QueryMemory
+from tests.shards.search.open_shards import OpenShards
+from tests.world import company
+
+
+@pytest.fixture(scope="module")
+def memory() -> Iterator[QueryMemory]:
+    divisions = ("47", "62", "70")
+    with OpenShards([company("EE", code, "Ä", division=code) for code in divisions]) as world:
+        session = world.shards.own_session()
+        yield QueryMemory(session.arrays, session.joiner)
+
+
+def written(memory: QueryMemory, query: Query) -> types.KernelQuery:
+    assert memory.write(query, 0, 9, 0, math.inf) is not None
+    return memory.record
 
 
 @pytest.mark.parametrize(
     "filters",
     [
         {"sous_secteurs": ()},  # B9
+        {"ids": ()},
         {"q": " & "},  # B16
+        {"villes": ("-",)},  # B15
+        {"nace": ("56",), "activites": ("47.11",)},
         {"ranges": (Range("ca_eur", 2.0, 1.0),)},
         {"ranges": (Range("effectif", 2, 1),)},
         {"ranges": (Range("effectif", 2**40),)},  # no 32-bit headcount is so large
         {"ranges": (Range("effectif", None, -(2**40)),)},
     ],
 )
-def test_a_query_that_nothing_can_match_is_not_compiled(filters: dict[str, Any]) -> None:
-    assert compile_query(Query(**filters)) is None
+def test_a_query_that_nothing_can_match_is_not_written(
+    memory: QueryMemory, filters: dict[str, Any]
+) -> None:
+    assert memory.write(Query(**filters), 0, 9, 0, math.inf) is None
 
 
-def test_bounds_become_keys_which_are_negated_values() -> None:
-    compiled = compile_query(Query(ranges=(Range("ca_eur", -0.5, 3.0), Range("effectif", 10, 20))))
+def test_bounds_become_keys_which_are_negated_values(memory: QueryMemory) -> None:
+    record = written(memory, Query(ranges=(Range("ca_eur", -0.5, 3.0), Range("effectif", 10, 20))))
 
-    assert compiled is not None
-    assert compiled.ranges == {"ca_eur": (-3.0, 0.5), "effectif": (-20, -10)}
+    assert (record.turnover_low, record.turnover_high) == (-3.0, 0.5)
+    assert (record.headcount_low, record.headcount_high) == (-20, -10)
+    assert record.has_turnover
+    assert record.has_headcount
+    assert not record.any_turnover
 
 
 @pytest.mark.parametrize(
@@ -42,27 +67,48 @@ def test_bounds_become_keys_which_are_negated_values() -> None:
     ],
 )
 def test_a_known_turnover_is_a_bound_without_ends(
-    filters: dict[str, Any], turnover: tuple[float, float] | None
+    memory: QueryMemory, filters: dict[str, Any], turnover: tuple[float, float] | None
 ) -> None:
-    compiled = compile_query(Query(**filters))
+    record = written(memory, Query(**filters))
 
-    assert compiled is not None
-    assert compiled.ranges.get("ca_eur") == turnover
+    assert record.has_turnover == (turnover is not None)
+    if turnover is not None:
+        assert (record.turnover_low, record.turnover_high) == turnover
+        assert record.any_turnover == (turnover == (-math.inf, math.inf))
 
 
-def test_a_text_is_folded_into_words_and_an_identifier_prefix() -> None:
+def test_a_text_is_folded_into_words_and_an_identifier_prefix(memory: QueryMemory) -> None:
     """B15"""
-    compiled = compile_query(Query(q="Société  L'Œuvre"))
+    query = Query(q="Société  L'Œuvre")
 
-    assert compiled is not None
-    assert compiled.q is not None
-    assert compiled.q.parts == (b"societe", b"l", b"oeuvre")
-    assert compiled.q.identifier == "SOCIÉTÉLŒUVRE".encode()
+    assert memory.write(query, 0, 9, 0, math.inf) == (
+        b"societe l oeuvre", b"societe\n", "SOCIÉTÉLŒUVRE".encode(), b"",
+    )  # fmt: skip
+    assert memory.record.word_count == 3
+    assert list(memory.record.word_starts[:4]) == [0, 8, 10, 17]
 
 
-def test_sectors_are_sorted_and_each_counted_once() -> None:
+def test_sectors_are_sorted_and_each_counted_once(memory: QueryMemory) -> None:
     """B1"""
-    compiled = compile_query(Query(secteurs=("62", "47", "62")))
+    record = written(memory, Query(secteurs=("62", "47", "62")))
 
-    assert compiled is not None
-    assert compiled.secteurs == ("47", "62")
+    assert record.scope == types.SECTORS
+    assert list(record.scope_codes[: record.scope_count]) == [0, 1]
+
+
+def test_a_query_leaves_nothing_of_the_one_before(memory: QueryMemory) -> None:
+    everything = (Range("ca_eur", 1), Range("effectif", 1), Range("actif_eur", 1))
+    before = Query(
+        q="ä b", ranges=everything, pays=("EE",), secteurs=("47",), etats=("active",),
+        formes=("x",), ids=(("EE", "47"),), site_web=True, avec_comptes=True,
+    )  # fmt: skip
+    written(memory, before)
+
+    record = written(memory, Query())
+
+    assert record.scope == types.EVERYWHERE
+    for field in (
+        "word_count", "has_turnover", "has_headcount", "columns", "states", "value_count", "given",
+        "scope_count", "website",
+    ):  # fmt: skip
+        assert not getattr(record, field)

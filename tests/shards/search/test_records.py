@@ -18,7 +18,7 @@ from shards.query import Query
 from shards.reader.shard import Shard
 from shards.search import kernel_session, result_page, search
 from shards.search.generation_arrays import libzstd
-from shards.search.result_page import MergedRow, Places
+from shards.search.result_page import MergedRow
 from shards.search.search import ShardSet
 from tests.shards.altered import altered, put_frame
 from tests.world import company, write_shard
@@ -50,12 +50,6 @@ def one_by_one(base: ShardSet, rows: list[MergedRow], *, coordonnees: bool) -> b
     return b",".join(base[iso2].record(row, coordonnees=coordonnees) for iso2, row in rows)
 
 
-def places(base: ShardSet, rows: list[MergedRow]) -> Places:
-    isos = sorted(base)
-    found = [(isos.index(iso2), row) for iso2, row in rows]
-    return np.array(found, np.int64).reshape(-1, 2)
-
-
 @pytest.mark.parametrize("coordonnees", [False, True])
 def test_joined_records_are_those_of_the_shards(base: ShardSet, coordonnees: bool) -> None:
     assert libzstd() is not None
@@ -64,7 +58,7 @@ def test_joined_records_are_those_of_the_shards(base: ShardSet, coordonnees: boo
     for count in (0, 1, 2, 50, 700):
         rows = chance.sample(every, count)
 
-        joined = search.records(base, places(base, rows), coordonnees=coordonnees)
+        joined = search.records(base, rows, coordonnees=coordonnees)
 
         assert joined == one_by_one(base, rows, coordonnees=coordonnees)
         assert len(orjson.loads(b"[%b]" % joined)) == count
@@ -73,11 +67,9 @@ def test_joined_records_are_those_of_the_shards(base: ShardSet, coordonnees: boo
 def test_the_room_for_records_grows(base: ShardSet, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(result_page, "_LEAST", 64)
     rows = [MergedRow("EE", row) for row in range(300)]
-    session = kernel_session.KernelSession(base.own_session()._arrays)
+    session = kernel_session.KernelSession(base.own_session().arrays)
 
-    assert session.records(places(base, rows), coordonnees=True) == one_by_one(
-        base, rows, coordonnees=True
-    )
+    assert session.joiner.join(rows, coordonnees=True) == one_by_one(base, rows, coordonnees=True)
 
 
 def test_without_libzstd_records_are_decompressed_one_by_one(
@@ -86,7 +78,7 @@ def test_without_libzstd_records_are_decompressed_one_by_one(
     monkeypatch.setattr(result_page, "libzstd", lambda: None)
     rows = [MergedRow("UK", 2), MergedRow("EE", 5)]
 
-    assert search.records(base, places(base, rows), coordonnees=False) == one_by_one(
+    assert search.records(base, rows, coordonnees=False) == one_by_one(
         base, rows, coordonnees=False
     )
 
@@ -125,7 +117,7 @@ def test_a_damaged_record_is_refused_or_is_another_text(tmp_path: Path, seed: in
         damaged["EE"] = shard
         for row in range(700):
             try:
-                search.records(damaged, places(damaged, [MergedRow("EE", row)]), coordonnees=False)
+                search.records(damaged, [MergedRow("EE", row)], coordonnees=False)
             except CorruptError:
                 refused += 1
     assert refused
@@ -141,27 +133,19 @@ def test_a_record_whose_frame_claims_an_immense_size_is_damaged(tmp_path: Path) 
         shard.record(1, coordonnees=True)
 
 
-def test_what_a_search_filled_is_given_back_and_the_next_one_finds_the_same(
-    base: ShardSet, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("longest", [10, 703])
+def test_the_memory_of_a_long_list_is_given_back_and_the_next_search_finds_the_same(
+    base: ShardSet, monkeypatch: pytest.MonkeyPatch, longest: int
 ) -> None:
-    monkeypatch.setattr(kernel_session, "_KEPT", 10)
+    monkeypatch.setattr(kernel_session, "_KEPT", longest)
     session, everything = base.own_session(), Query(q="s")
 
-    def resident() -> int:
-        rows, lists = session.lists(everything)
-        assert sum(count for _, _, count in lists) == 703
-        base.give_back()
-        return int(np.count_nonzero(rows))
+    for _ in range(2):
+        rows = session.rows_by_shard(everything)
 
-    assert resident() == 0  # pages that were given back are read as zeros
-    assert resident() == 0
-
-
-def test_a_short_list_is_not_given_back(base: ShardSet) -> None:
-    rows, _ = base.own_session().lists(Query(q="s"))
-    base.give_back()
-
-    assert np.count_nonzero(rows) > 0
+        assert sum(len(numbers) for _, numbers in rows) == 703
+        # Pages that were given back are read as zeros.
+        assert (np.count_nonzero(session._rows) == 0) == (longest < 703)
 
 
 def test_threads_read_the_records_of_a_shard_at_once(base: ShardSet) -> None:
@@ -201,7 +185,7 @@ def test_a_record_that_unpacks_to_more_than_any_is_damaged_however_it_is_read(
         with pytest.raises(CorruptError, match=r"row 1 is damaged.*1048577 bytes"):
             shard.record(1, coordonnees=True)
         with pytest.raises(CorruptError):
-            search.records(damaged, places(damaged, [MergedRow("EE", 1)]), coordonnees=False)
+            search.records(damaged, [MergedRow("EE", 1)], coordonnees=False)
         assert shard.company(0)["iso2"] == "EE"
         damaged.forget()
 
@@ -211,11 +195,11 @@ def test_records_that_have_more_bytes_than_a_page_may_are_damaged(
 ) -> None:
     monkeypatch.setattr(result_page, "_LEAST", 1 << 8)
     monkeypatch.setattr(result_page, "_MOST", 1 << 12)
-    session = kernel_session.KernelSession(base.own_session()._arrays)
+    session = kernel_session.KernelSession(base.own_session().arrays)
 
     with pytest.raises(CorruptError, match="300 records have over 4096 bytes"):
         rows = [MergedRow("EE", row) for row in range(300)]
-        session.records(places(base, rows), coordonnees=True)
+        session.joiner.join(rows, coordonnees=True)
 
 
 def test_statements_that_unpack_to_more_than_any_are_damaged(tmp_path: Path) -> None:

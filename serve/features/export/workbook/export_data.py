@@ -15,8 +15,6 @@ from itertools import groupby, islice
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
 from quota.plans import Plan
 from serve.access import rights
 from serve.contract.files import OwnList
@@ -185,11 +183,9 @@ def company_json(
 def _columns(
     base: ShardSet, rows: Sequence[MergedRow], *, coordonnees: bool
 ) -> dict[str, list[Any]]:
-    numbers = {iso2: number for number, iso2 in enumerate(sorted(base))}
     found: dict[str, list[Any]] = {name: [] for name in FIELDS}
     for start in range(0, len(rows), _BATCH):
-        batch = [(numbers[iso2], row) for iso2, row in rows[start : start + _BATCH]]
-        joined = records(base, np.array(batch, np.int64), coordonnees=coordonnees)
+        joined = records(base, rows[start : start + _BATCH], coordonnees=coordonnees)
         parts = zip(*(known.values() for known in record.companies(joined)), strict=True)
         for column, part in zip(found.values(), parts, strict=True):
             column += part
