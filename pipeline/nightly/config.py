@@ -5,10 +5,13 @@ without one. Relative paths start at the folder of the file. Environment variabl
 FETCH_SECRET_<SOURCE> for a key that should not stand in a file.
 """
 
-from collections.abc import Callable, Mapping
+from argparse import ArgumentTypeError
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Annotated, Any, Final
+
+from pydantic import AfterValidator, BeforeValidator, Field, StrictInt, TypeAdapter, ValidationInfo
 
 from pipeline import argument_types as types
 from pipeline.errors import BuildError
@@ -17,22 +20,64 @@ from pipeline.nightly.download import SLOWEST
 from pipeline.nightly.fetching import FetchSettings, secret_name
 from pipeline.nightly.published_files import SourceSettings
 from pipeline.stages.rejections import MAX_SHARE
+from pipeline.toml_file import NotNegative, Positive, Share, Text, Truth, closed, convert
 from pipeline.workers.isolation import IDLE_SECONDS, Limits
-from seeds.settings import KINDS, naming_value, read_settings, read_toml, whole_number
+from seeds.settings import read_toml
 from shards.generations import publication
 from shards.mirror import signature
 
 CONTACT: Final = "FETCH_CONTACT"
-_REQUIRED: Final = ("work", "data", "sources")
 _REPORTS: Final = 30
-
-T = TypeVar("T")
 
 
 class NightlyConfigError(BuildError):
     """A setting is unknown, missing or not of its type; the message says which."""
 
 
+def _memory(value: object) -> int:
+    try:
+        return types.gibibytes(str(value))
+    except ArgumentTypeError as error:
+        raise ValueError(str(error)) from error
+
+
+def _minimum(values: object) -> dict[str, int]:
+    if not isinstance(values, list):
+        raise ValueError(f"{values!r} is refused; give a list")
+    try:
+        return dict(types.minimum(str(value)) for value in values)
+    except ArgumentTypeError as error:
+        raise ValueError(str(error)) from error
+
+
+def _in_folder(value: object, info: ValidationInfo[Path]) -> object:
+    return info.context / value if isinstance(value, str) and value else value
+
+
+def _prom(path: Path) -> Path:
+    if path.suffix != ".prom":
+        raise ValueError(f"{path.name!r} is no name that a collector reads; write societes.prom")
+    return path
+
+
+def _known_source(name: str) -> str:
+    if name not in (known := published_files.read()):
+        raise ValueError(f"unknown source {name!r}; known: {', '.join(sorted(known))}")
+    return name
+
+
+def _distinct(names: tuple[str, ...]) -> tuple[str, ...]:
+    if len(set(names)) < len(names):
+        raise ValueError(f"{max(names, key=names.count)} is named twice; name it once")
+    return names
+
+
+_File = Annotated[Path, Field(strict=True), BeforeValidator(_in_folder)]
+_Memory = Annotated[int, BeforeValidator(_memory)]
+_Source = Annotated[str, AfterValidator(_known_source)]
+
+
+@closed
 @dataclass(frozen=True, slots=True)
 class NightlyConfig:
     """The settings of a nightly run; each attribute is a key of the file.
@@ -58,28 +103,28 @@ class NightlyConfig:
             whether its servers are asked (`fetch`), and its own `slowest` and `deadline`.
     """
 
-    work: Path
-    data: Path
-    sources: tuple[str, ...]
-    contact: str = ""
-    key: Path | None = None
-    valid_days: int = signature.VALID_DAYS
-    keep: int = publication.KEPT
-    jobs: int | None = None
-    memory: int | None = None
-    max_rejected: float = MAX_SHARE
-    minimum: Mapping[str, int] = field(default_factory=dict)
-    objections: Path | None = None
-    personal_mailboxes: bool = True
-    verify: bool = True
-    reports: int = _REPORTS
-    strict: bool = False
-    textfile: Path | None = None
-    slowest: int = SLOWEST
-    deadline: int | None = None
-    import_memory: int | None = None
-    import_idle: int = int(IDLE_SECONDS)
-    source: Mapping[str, SourceSettings] = field(default_factory=dict)
+    work: _File
+    data: _File
+    sources: Annotated[tuple[_Source, ...], Field(min_length=1), AfterValidator(_distinct)]
+    contact: Text = ""
+    key: _File | None = None
+    valid_days: Annotated[Positive, Field(le=signature.MOST_DAYS)] = signature.VALID_DAYS
+    keep: Annotated[StrictInt, Field(ge=publication.KEPT)] = publication.KEPT
+    jobs: Positive | None = None
+    memory: _Memory | None = None
+    max_rejected: Share = MAX_SHARE
+    minimum: Annotated[Mapping[str, int], BeforeValidator(_minimum)] = field(default_factory=dict)
+    objections: _File | None = None
+    personal_mailboxes: Truth = True
+    verify: Truth = True
+    reports: Positive = _REPORTS
+    strict: Truth = False
+    textfile: Annotated[_File, AfterValidator(_prom)] | None = None
+    slowest: NotNegative = SLOWEST
+    deadline: Positive | None = None
+    import_memory: _Memory | None = None
+    import_idle: Positive = int(IDLE_SECONDS)
+    source: Mapping[_Source, SourceSettings] = field(default_factory=dict)
 
 
 def read(path: Path) -> NightlyConfig:
@@ -88,12 +133,7 @@ def read(path: Path) -> NightlyConfig:
     Raises:
         NightlyConfigError: the file cannot be read, lacks a key, or says what is not in the language.
     """
-    found = _load(path)
-    if missing := [key for key in _REQUIRED if key not in found]:
-        raise NightlyConfigError(
-            f"{path} lacks {missing[0]!r}; add it, as the example in README.md of pipeline/ has it"
-        )
-    return NightlyConfig(**found)
+    return _convert(read_toml(path, NightlyConfigError), path)
 
 
 def read_fetch_settings(path: Path | None, environment: Mapping[str, str]) -> FetchSettings:
@@ -102,13 +142,15 @@ def read_fetch_settings(path: Path | None, environment: Mapping[str, str]) -> Fe
     Raises:
         NightlyConfigError: as `read`, but no key is missing.
     """
-    found = _load(path) if path else {}
-    settings = fetch_settings(found.get("contact", ""), found.get("source", {}), environment)
+    if path is None:
+        return fetch_settings("", {}, environment)
+    unused = {"work": "work", "data": "data", "sources": list(published_files.read())}
+    config = _convert({**unused, **read_toml(path, NightlyConfigError)}, path)
     return replace(
-        settings,
-        slowest=found.get("slowest", SLOWEST),
-        deadline=found.get("deadline"),
-        limits=Limits(found.get("import_memory"), found.get("import_idle", IDLE_SECONDS)),
+        fetch_settings(config.contact, config.source, environment),
+        slowest=config.slowest,
+        deadline=config.deadline,
+        limits=Limits(config.import_memory, config.import_idle),
     )
 
 
@@ -134,104 +176,7 @@ def fetch_settings(
     return FetchSettings(environment.get(CONTACT) or contact, sources)
 
 
-def _load(path: Path) -> dict[str, Any]:
-    """The keys of the file as values of `NightlyConfig`."""
-    document = read_toml(path, NightlyConfigError)
-    readers = _readers(path.resolve().parent)
-    return read_settings(document, readers, str(path), NightlyConfigError, kind="key")
-
-
-# -- readers: a value of TOML becomes that of a setting, or a ValueError ---------------
-
-
-def _readers(folder: Path) -> dict[str, Callable[[Any], Any]]:
-    def path(value: object) -> Path:
-        return folder / _check_kind(value, str)
-
-    return {
-        "work": path,
-        "data": path,
-        "sources": _sources,
-        "contact": lambda value: _check_kind(value, str),
-        "key": path,
-        "valid_days": _whole_number(1, signature.MOST_DAYS),
-        "keep": _whole_number(publication.KEPT),
-        "jobs": _whole_number(1),
-        "memory": lambda value: types.gibibytes(str(value)),
-        "max_rejected": lambda value: types.share(str(value)),
-        "minimum": lambda value: dict(
-            types.minimum(str(part)) for part in _check_kind(value, list)
-        ),
-        "objections": path,
-        "personal_mailboxes": lambda value: _check_kind(value, bool),
-        "verify": lambda value: _check_kind(value, bool),
-        "reports": _whole_number(1),
-        "strict": lambda value: _check_kind(value, bool),
-        "textfile": lambda value: folder / _prom(value),
-        "slowest": _whole_number(),
-        "deadline": _whole_number(1),
-        "import_memory": lambda value: types.gibibytes(str(value)),
-        "import_idle": _whole_number(1),
-        "source": _source_tables,
-    }
-
-
-def _check_kind(value: object, kind: type[T]) -> T:
-    if not isinstance(value, kind) or value in ("", []):
-        filled = " that is not empty" if value in ("", []) else ""
-        raise ValueError(f"{value!r} is refused; give {KINDS[kind]}{filled}")
-    return value
-
-
-def _whole_number(least: int = 0, most: int | None = None) -> Callable[[Any], int]:
-    """The reader of whole numbers, as TOML writes them: a text of digits is none."""
-    read = whole_number(least, most)
-    return naming_value(lambda value: read(None if isinstance(value, str) else value))
-
-
-def _prom(value: object) -> str:
-    if not (name := _check_kind(value, str)).endswith(".prom"):
-        raise ValueError(f"{name!r} is no name that a collector reads; write societes.prom")
-    return name
-
-
-def _sources(value: object) -> tuple[str, ...]:
-    found = tuple(_known_source(name) for name in _check_kind(value, list))
-    if len(set(found)) < len(found):
-        raise ValueError(f"{max(found, key=found.count)} is named twice; name it once")
-    return found
-
-
-def _known_source(name: object) -> str:
-    known = published_files.read()
-    if not isinstance(name, str) or name not in known:
-        raise ValueError(f"unknown source {name!r}; known: {', '.join(sorted(known))}")
-    return name
-
-
-def _source_tables(value: object) -> dict[str, SourceSettings]:
-    readers: Mapping[str, Callable[[Any], Any]] = {
-        "addresses": lambda value: {
-            n: _check_kind(a, str) for n, a in _check_kind(value, dict).items()
-        },
-        "secret": lambda value: _check_kind(value, str),
-        "size": _bounds,
-        "rows": _bounds,
-        "max_rejected": lambda value: types.share(str(value)),
-        "fetch": lambda value: _check_kind(value, bool),
-        "slowest": _whole_number(),
-        "deadline": _whole_number(1),
-    }
-    found = {}
-    for name, table in _check_kind(value, dict).items():
-        inside = _check_kind(table, dict)
-        settings = read_settings(inside, readers, f"[source.{name}]", ValueError, kind="key")
-        found[_known_source(name)] = SourceSettings(**settings)
-    return found
-
-
-def _bounds(value: object) -> tuple[int, int]:
-    found = [_whole_number()(number) for number in _check_kind(value, list)]
-    if len(found) != 2 or found[0] > found[1]:
-        raise ValueError(f"{value!r} is no pair; write [least, most]")
-    return found[0], found[1]
+def _convert(document: Mapping[str, Any], path: Path) -> NightlyConfig:
+    return convert(
+        document, TypeAdapter(NightlyConfig), path, NightlyConfigError, "README.md of pipeline/"
+    )

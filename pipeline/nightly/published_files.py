@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Annotated, Final, NamedTuple
+
+from pydantic import AfterValidator
 
 from pipeline import seeds
 from pipeline.canonical import InputError
@@ -19,6 +21,7 @@ from pipeline.errors import FetchError, SeedError
 from pipeline.nightly.receipt import Receipt
 from pipeline.registers import REGISTERS, packing
 from pipeline.registers.register import Register
+from pipeline.toml_file import NotNegative, Positive, Share, Text, Truth
 from pipeline.workers import isolation
 from pipeline.workers.isolation import IsolationError, Limits
 from seeds import TABLES
@@ -71,6 +74,15 @@ class PublishedFile:
     rows: tuple[int, int]
 
 
+def _ascending(bounds: tuple[int, int]) -> tuple[int, int]:
+    if bounds[0] > bounds[1]:
+        raise ValueError(f"{list(bounds)} is no pair; write [least, most]")
+    return bounds
+
+
+_Bounds = Annotated[tuple[NotNegative, NotNegative], AfterValidator(_ascending)]
+
+
 @dataclass(frozen=True, slots=True)
 class SourceSettings:
     """What an operator says of a source instead of seeds/sources.csv.
@@ -84,14 +96,14 @@ class SourceSettings:
         slowest, deadline: the least bytes a second, and the minutes of a fetch; None for those of all sources.
     """
 
-    addresses: Mapping[str, str] = field(default_factory=dict)
-    secret: str = ""
-    size: tuple[int, int] | None = None
-    rows: tuple[int, int] | None = None
-    max_rejected: float | None = None
-    fetch: bool = True
-    slowest: int | None = None
-    deadline: int | None = None
+    addresses: Mapping[str, Text] = field(default_factory=dict)
+    secret: Text = ""
+    size: _Bounds | None = None
+    rows: _Bounds | None = None
+    max_rejected: Share | None = None
+    fetch: Truth = True
+    slowest: NotNegative | None = None
+    deadline: Positive | None = None
 
 
 class Edition(NamedTuple):

@@ -9,7 +9,7 @@ import pytest
 
 from pipeline import console, importing, registers
 from pipeline.canonical import InputError
-from pipeline.registers.toml import declaration_file
+from pipeline.registers.toml import declaration
 from seeds import TABLES
 
 RAW = TABLES / "raw"
@@ -19,7 +19,7 @@ ACCOUNTS = RAW / "uk" / "Accounts_Bulk_Data-sample.zip"
 EE = sorted((RAW / "ee").glob("*.zip"))
 
 DECLARED = Path(registers.__file__).parent / "uk-basic.toml"
-LAYOUT = declaration_file.read(DECLARED).files["BasicCompanyData"]
+LAYOUT = declaration.read(DECLARED).files["BasicCompanyData"]
 HEADER = [*sorted(LAYOUT.used), *sorted(LAYOUT.ignored)]
 
 

@@ -1,6 +1,6 @@
 """Declared registers: the language of the TOML files, and the reader of all of them.
 
-Read `declaration` (the language; `declaration_file` reads it), then `declaration_reader` and its steps in their order:
+Read `declaration` (the language), then `declaration_reader` and its steps in their order:
 `source_file` (published CSV, Parquet, JSON and XML as text columns, `json_paths`), `main_rows` (joins and
 derived columns), `entity` (one row, one company). Expressions are `sql`. `edition` finds the date of a file.
 

@@ -1,4 +1,4 @@
-"""A declared register as values, and the language of its TOML file (`declaration_file` reads it).
+"""A declared register: the language of its TOML file, and the file as a value.
 
     main = ["companies"]                  the kinds of file whose rows are the companies
     complement = ["FR"]                   the countries whose own register this source only completes;
@@ -60,81 +60,131 @@ Expressions are SQL, read by `polars.sql_expr`, over text columns. `fichier` is 
 published file. A key that is not in this list stops the import: a misspelt one would be ignored.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Any, Final, Literal
 
+from pydantic import BeforeValidator, Field, StrictInt, TypeAdapter
+
+from pipeline import seeds
+from pipeline.canonical import COMPANIES, EVERY_COUNTRY
+from pipeline.errors import BuildError
 from pipeline.registers.register import MAX_REJECTED
 from pipeline.registers.toml import json_paths
+from pipeline.toml_file import Names, Text, Truth, closed, convert, short_for
+from seeds import TABLES
+from seeds.settings import read_toml
 
-Format = Literal["csv", "json", "jsonl", "xml"]
-SUFFIXES: Final[Mapping[str, tuple[str, ...]]] = {
+_SUFFIXES: Final[Mapping[str, tuple[str, ...]]] = {
     "csv": (".csv", ".parquet"),
     "json": (".json",),
     "jsonl": (".jsonl", ".ndjson"),
     "xml": (".xml",),
 }
+_NAME: Final = "[name]"  # of a table, beside its keys; brackets are in no key of the language
+
+Texts = Mapping[str, str]
+
+
+class DeclarationError(BuildError):
+    """A declaration is not in the language; the message names the file, the place and the value."""
+
+
+def _named(tables: Any, key: str = _NAME) -> Any:
+    """The tables with their names, under a `key` that a table need not have."""
+    if not isinstance(tables, dict):
+        return tables
+    return {
+        name: {key: name, **table} if isinstance(table, dict) else table
+        for name, table in tables.items()
+    }
+
+
+def _with_inherited(kinds: Any) -> Any:
+    """The tables of `file`, each with the keys of the kind that it is `like`."""
+    whole: dict[str, Any] = dict(kinds) if isinstance(kinds, dict) else {}
+    for name, table in whole.items():
+        if isinstance(table, dict) and "like" in table:
+            like = table["like"]
+            if like not in whole:
+                raise ValueError(
+                    f"{name} is like {like!r}, which is not declared; name one of [file]"
+                )
+            own = {key: value for key, value in table.items() if key != "like"}
+            whole[name] = {**whole[like], **own}
+    return whole or kinds
 
 
 @dataclass(frozen=True, slots=True)
 class FileKind:
     """One kind of published file; the attributes are those of `[file.KIND]`."""
 
-    name: str
-    format: Format
-    key: tuple[str, ...]
-    suffixes: tuple[str, ...]
-    required: bool
-    skip: str | None
-    records: str | None
-    separator: str
-    quote: str
-    encoding: str | None
-    header: tuple[str, ...]
-    lowercase: bool
-    used: tuple[str, ...]
-    optional: frozenset[str]
-    ignored: Mapping[str, str]
-    rename: Mapping[str, str]
-    at: tuple[str, ...]
-    envelope: Mapping[str, str]
-    paths: Mapping[str, json_paths.Path]
-    pad: Mapping[str, int]
-    where: str | None
-    one_per: tuple[str, ...]
-    columns: Mapping[str, tuple[tuple[str, ...], bool]]  # expressions; whether they make a list
+    name: Annotated[str, Field(alias=_NAME)]
+    format: Literal["csv", "json", "jsonl", "xml"] = "csv"
+    key: Names = ()
+    suffix: Names = ()
+    required: Truth = False
+    skip: str | None = None
+    records: str | None = None
+    separator: str = ","
+    quote: str = '"'
+    encoding: str | None = None
+    header: Names = ()
+    lowercase: Truth = False
+    used: Names = ()
+    optional: Names = ()
+    ignored: Texts = field(default_factory=dict)
+    rename: Texts = field(default_factory=dict)
+    at: Annotated[
+        tuple[str, ...], BeforeValidator(lambda v: v.split("/") if isinstance(v, str) else v)
+    ] = ()
+    envelope: Texts = field(default_factory=dict)
+    paths: Mapping[str, Annotated[json_paths.Path, short_for("path")]] = field(default_factory=dict)
+    pad: Mapping[str, StrictInt] = field(default_factory=dict)
+    where: str | None = None
+    one_per: Names = ()
+    # Expressions; whether they make a list.
+    columns: Mapping[
+        str, Annotated[tuple[Names, bool], BeforeValidator(lambda v: (v, isinstance(v, list)))]
+    ] = field(default_factory=dict)
+
+    @property
+    def suffixes(self) -> tuple[str, ...]:
+        """The endings of the names of such files in a zip."""
+        return self.suffix or _SUFFIXES[self.format]
 
 
 @dataclass(frozen=True, slots=True)
 class Join:
     """How the rows of a kind meet the main rows; the attributes are those of `[join.NAME]`."""
 
-    name: str
+    name: Annotated[str, Field(alias=_NAME)]
     file: str
-    on: Mapping[str, str]
-    where: str | None
-    one_per: tuple[str, ...]
-    take: Mapping[str, str]
-    gather: Mapping[str, str]
-    orphans: str | None
+    on: Texts = field(default_factory=dict)
+    where: str | None = None
+    one_per: Names = ()
+    take: Texts = field(default_factory=dict)
+    gather: Texts = field(default_factory=dict)
+    orphans: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CodeList:
     """Labels by code, written out, or a table of seeds/ with its two columns."""
 
-    values: Mapping[str, str]
-    table: str | None
-    code: str
-    label: str
+    values: Texts = field(default_factory=dict)
+    table: str | None = None
+    code: str = "code"
+    label: str = "label"
 
 
 @dataclass(frozen=True, slots=True)
 class DerivedColumn:
     """A column made of others: an expression, then a pattern or a code list applied to it."""
 
-    sql: str
+    sql: Annotated[str, Field(alias="of")]
     extract: str | None = None
     codes: str | None = None
     unknown: str | None = None
@@ -150,9 +200,16 @@ class Column:
         auto: of `nace_version`, the revision where the codes of the file do not tell.
     """
 
-    sql: tuple[str, ...]
-    formats: tuple[str, ...] = ()
+    sql: Annotated[Names, Field(alias="date")]
+    formats: Annotated[Names, Field(alias="format")] = ()
     auto: str | None = None
+
+
+def _column(value: Any) -> Any:
+    """The table of a column, which may be written as its expressions alone, or as `auto`."""
+    if not isinstance(value, dict):
+        return {"date": value}
+    return {"date": "NULL", **value} if "auto" in value else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,13 +229,21 @@ class EditionPattern:
 
 
 @dataclass(frozen=True, slots=True)
+class RejectedShare:
+    """The share of rejected rows that is in order, and why it is over that of all registers."""
+
+    share: Annotated[float, Field(gt=MAX_REJECTED, le=1)]
+    reason: Text
+
+
+@dataclass(frozen=True, slots=True)
 class RepeatedIds:
     """Which of the rows with one identifier is kept; the attributes are those of `[repeated]`."""
 
-    reason: str
-    order: tuple[str, ...]
-    show: str
-    drop: bool
+    reason: Text
+    order: Annotated[Names, Field(min_length=1)]
+    show: str = "NULL"
+    drop: Truth = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,9 +259,9 @@ class Legend:
 class Sum:
     """Elements whose amounts are added up, or taken away."""
 
-    plus: tuple[str, ...]
-    minus: tuple[str, ...]
-    needs_all: bool
+    plus: Names = ()
+    minus: Names = ()
+    needs_all: Annotated[Truth, Field(alias="all")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,47 +271,64 @@ class FiledAccounts:
     iso2: str
     id: str
     close: Column
-    start: Column | None
-    currency: str
-    scale: str
-    group: str
-    element: str | None
-    value: str | None
-    values: tuple[str, ...]
-    filing: str | None
-    part: str | None
-    latest: tuple[str, ...]
-    legend: Legend | None
-    sums: Mapping[str, Sum]
+    start: Column | None = None
+    currency: str = "NULL"
+    scale: str = "'1'"
+    group: str = "FALSE"
+    element: str | None = None
+    value: str | None = None
+    values: Names = ()
+    filing: str | None = None
+    part: str | None = None
+    latest: Names = ()
+    legend: Legend | None = None
+    sums: Mapping[str, Sum] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if bool(self.element) != bool(self.value) or not (self.value or self.values):
+            raise ValueError("the amounts have no place; name `element` and `value`, or `values`")
 
 
+Reasons = Mapping[str, Annotated[Reason, short_for("when")]]
+
+
+@closed
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """A register of companies, or of filed accounts, as its TOML file declares it."""
+    """A register of companies, or of filed accounts, as its TOML file declares it.
 
-    path: Path
-    main: tuple[str, ...]
-    files: Mapping[str, FileKind]
-    complement: tuple[str, ...] = ()
-    joins: Mapping[str, Join] = field(default_factory=dict)
+    Attributes:
+        source: the name of the source, which is that of the file.
+    """
+
+    source: Annotated[str, Field(alias=_NAME)]
+    main: Annotated[Names, Field(min_length=1)]
+    files: Annotated[
+        Mapping[str, FileKind],
+        Field(alias="file"),
+        BeforeValidator(_named),
+        BeforeValidator(_with_inherited),
+    ]
+    complement: Names = ()
+    joins: Annotated[
+        Mapping[str, Join],
+        Field(alias="join"),
+        BeforeValidator(_named),
+        BeforeValidator(partial(_named, key="file")),
+    ] = field(default_factory=dict)
     codes: Mapping[str, CodeList] = field(default_factory=dict)
-    derived: Mapping[str, DerivedColumn] = field(default_factory=dict)
-    columns: Mapping[str, Column] = field(default_factory=dict)
-    drop: Mapping[str, Reason] = field(default_factory=dict)
-    reject: Mapping[str, Reason] = field(default_factory=dict)
-    note: Mapping[str, Reason] = field(default_factory=dict)
+    derived: Mapping[str, Annotated[DerivedColumn, short_for("of")]] = field(default_factory=dict)
+    columns: Mapping[str, Annotated[Column, BeforeValidator(_column)]] = field(default_factory=dict)
+    drop: Reasons = field(default_factory=dict)
+    reject: Reasons = field(default_factory=dict)
+    note: Reasons = field(default_factory=dict)
     repeated: RepeatedIds | None = None
-    english: Mapping[str, str] = field(default_factory=dict)
+    english: Texts = field(default_factory=dict)
     statements: FiledAccounts | None = None
     edition: EditionPattern | None = None
     changes: str | None = None
     newest: str | None = None
-    max_rejected: float = MAX_REJECTED
-
-    @property
-    def source(self) -> str:
-        """The name of the source, which is that of the file."""
-        return self.path.stem
+    max_rejected: RejectedShare | None = None
 
     @property
     def reasons(self) -> set[str]:
@@ -255,3 +337,37 @@ class Declaration:
         found |= {derived.unknown for derived in self.derived.values() if derived.unknown}
         found |= {join.orphans for join in self.joins.values() if join.orphans}
         return found | ({self.repeated.reason} if self.repeated else set())
+
+
+_LANGUAGE: Final = TypeAdapter(Declaration)
+
+
+def read(path: Path) -> Declaration:
+    """The declaration in the TOML file `path`.
+
+    Raises:
+        DeclarationError: the file cannot be read, is not TOML, or says what is not in the language.
+    """
+    document = {_NAME: path.stem, **read_toml(path, DeclarationError)}
+    declared = convert(document, _LANGUAGE, path, DeclarationError, "declaration.py")
+    references: tuple[tuple[str, Iterable[str | None], Iterable[str]], ...] = (
+        ("main", declared.main, declared.files),
+        ("join", [join.file for join in declared.joins.values()], declared.files),
+        ("derived", [derived.codes for derived in declared.derived.values()], declared.codes),
+        ("columns", declared.columns, COMPANIES),
+        ("newest", [declared.newest], declared.columns),
+        ("complement", declared.complement, (EVERY_COUNTRY, *_countries())),
+        ("english", declared.english, declared.reasons),
+    )
+    for place, names, known in references:
+        if unknown := [name for name in names if name and name not in known]:
+            raise DeclarationError(
+                f"{path} [{place}]: {unknown[0]!r} is not declared; name one of {', '.join(sorted(known))}"
+            )
+    if declared.statements and declared.columns:
+        raise DeclarationError(f"{path} [columns]: stands beside [statements]; keep one of them")
+    return declared
+
+
+def _countries() -> list[str]:
+    return [row["iso2"] for row in seeds.read_table(TABLES / "pays.csv", ("iso2",))]

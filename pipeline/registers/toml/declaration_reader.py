@@ -24,10 +24,10 @@ import polars as pl
 from pipeline import seeds
 from pipeline.canonical import InputError
 from pipeline.registers import file_set
-from pipeline.registers.register import Register, RegisterRows, reason_counts
+from pipeline.registers.register import MAX_REJECTED, Register, RegisterRows, reason_counts
 from pipeline.registers.toml import (
     accounts_reader,
-    declaration_file,
+    declaration,
     edition,
     entity,
     main_rows,
@@ -49,7 +49,7 @@ def register(path: Path) -> Register:
     Raises:
         DeclarationError: the file says what is not in the language.
     """
-    declared = declaration_file.read(path)
+    declared = declaration.read(path)
     table: Literal["companies", "comptes"] = "comptes" if declared.statements else "companies"
     reader = partial(read, declared)
     return Register(
@@ -59,7 +59,7 @@ def register(path: Path) -> Register:
         declared.english,
         declared.complement,
         partial(source_file.count_rows, kinds=declared.files),
-        declared.max_rejected,
+        declared.max_rejected.share if declared.max_rejected else MAX_REJECTED,
     )
 
 

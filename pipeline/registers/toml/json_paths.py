@@ -16,8 +16,10 @@ is neither used nor ignored stops the import with its path.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from dataclasses import dataclass, field
+from typing import Annotated, Any, Final, NamedTuple
+
+from pydantic import Field
 
 from pipeline.registers.register import NO_DAY
 
@@ -30,8 +32,8 @@ Value = Any
 Tree = Mapping[str, "Tree | None"]  # None: the value under the key is not looked into
 
 
-class PathError(Exception):
-    """A record does not have the declared shape."""
+class PathError(ValueError):
+    """A path cannot be read, or a record does not have the declared shape."""
 
 
 class Step(NamedTuple):
@@ -44,11 +46,21 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Path:
-    """A compiled path. `joined` stands between the scalars of a list, and between several keys."""
+    """A compiled path. `joined` stands between the scalars of a list, and between several keys.
 
-    text: str
-    steps: tuple[Step, ...]
-    joined: str
+    >>> Path("names[type=1,endDate=]/name").steps[0]
+    Step(key='names', tests=(('type', '1'), ('endDate', '')), every=False)
+
+    Raises:
+        PathError: a step without a key, or a bracket that is not closed.
+    """
+
+    text: Annotated[str, Field(alias="path")]
+    joined: str = ", "
+    steps: tuple[Step, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "steps", _steps(self.text))
 
     @property
     def is_list(self) -> bool:
@@ -69,15 +81,7 @@ class Path:
         return lambda record: _text(_plain_value(record, keys), joined)
 
 
-def parse(text: str, joined: str = ", ") -> Path:
-    """The path that `text` writes.
-
-    >>> parse("names[type=1,endDate=]/name").steps[0]
-    Step(key='names', tests=(('type', '1'), ('endDate', '')), every=False)
-
-    Raises:
-        PathError: a step without a key, or a bracket that is not closed.
-    """
+def _steps(text: str) -> tuple[Step, ...]:
     steps = []
     for part in text.split(SEPARATOR):
         key, bracket, inside = part.partition("[")
@@ -87,7 +91,7 @@ def parse(text: str, joined: str = ", ") -> Path:
         tests = [test.partition("=") for test in inside.split(",") if test]
         wanted = tuple((k, value if equals else None) for k, equals, value in tests)
         steps.append(Step(key, wanted, bool(bracket) and not tests))
-    return Path(text, tuple(steps), joined)
+    return tuple(steps)
 
 
 def tree(used: Iterable[Path], ignored: Iterable[str]) -> Tree:

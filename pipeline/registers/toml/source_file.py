@@ -417,7 +417,7 @@ def _check_header(name: str, kind: FileKind, header: Sequence[str]) -> None:
         for column in header
         if column not in known and not any(fnmatchcase(column, p) for p in patterns)
     ]
-    missing = sorted(known - set(header) - kind.optional)
+    missing = sorted(known - {*header, *kind.optional})
     twice = sorted({column for column in header if header.count(column) > 1})
     where = f"{name} as {kind.name}"
     if unknown:

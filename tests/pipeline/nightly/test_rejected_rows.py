@@ -8,8 +8,8 @@ import pytest
 
 from pipeline.__main__ import main
 from pipeline.registers import FOLDER, REGISTERS
-from pipeline.registers.toml import declaration_file
-from pipeline.registers.toml.declaration_file import DeclarationError
+from pipeline.registers.toml import declaration_reader
+from pipeline.registers.toml.declaration import DeclarationError
 from tests.pipeline.nightly.register_server import RegisterServer
 from tests.pipeline.nightly.test_fetching import EE, ESTONIA, unzipped, zipped
 from tests.pipeline.nightly.test_nightly import (
@@ -110,12 +110,15 @@ def test_a_register_declares_its_own_share_with_a_reason(tmp_path: Path) -> None
     text = ours.read_text(encoding="utf-8")
 
     path.write_text('max_rejected = { share = 0.2, reason = "old rows" }\n' + text)
-    assert declaration_file.read(path).max_rejected == 0.2
+    assert declaration_reader.register(path).max_rejected == 0.2
     assert REGISTERS["ee"].max_rejected == 0.05
 
-    for wrong in ("share = 0.2", 'share = 0.01, reason = "x"', 'share = 2.0, reason = "x"'):
+    for wrong, why in (
+        ("share = 0.2", r"reason\]: is missing; add it"),
+        ('share = 0.01, reason = "x"', r"share\]: 0.01 is refused; give a number over 0.05"),
+        ('share = 2.0, reason = "x"', r"share\]: 2.0 is refused; give a number of 1 or less"),
+        ('share = 0.2, reason = ""', r"reason\]: '' is refused; give a text that is not empty"),
+    ):
         path.write_text(f"max_rejected = {{ {wrong} }}\n" + text)
-        with pytest.raises(
-            DeclarationError, match=r"ee.toml \[max_rejected\]: the share is .*; give one over"
-        ):
-            declaration_file.read(path)
+        with pytest.raises(DeclarationError, match=r"ee.toml \[max_rejected\." + why):
+            declaration_reader.register(path)

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from pipeline.registers import FOLDER, REGISTERS, packing
-from pipeline.registers.toml import declaration_file
+from pipeline.registers.toml import declaration
 from seeds import TABLES
 from tests.pipeline.registers.accounts.test_account_import import DEPOSIT
 from tests.pipeline.registers.accounts.test_se_comptes import fact, report
@@ -95,7 +95,7 @@ def tables(layout: Layout) -> list[Table]:
     path = FOLDER / f"{layout.source}.toml"
     if not path.exists():
         return []
-    declared = declaration_file.read(path)
+    declared = declaration.read(path)
     kinds = [
         kind
         for kind in declared.files.values()

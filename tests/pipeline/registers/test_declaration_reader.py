@@ -12,9 +12,8 @@ import pytest
 from pipeline import console
 from pipeline.canonical import InputError
 from pipeline.registers import FOLDER, REGISTERS, csv_rows
-from pipeline.registers.toml import declaration_file, declaration_reader
-from pipeline.registers.toml.declaration import Declaration
-from pipeline.registers.toml.declaration_file import DeclarationError
+from pipeline.registers.toml import declaration, declaration_reader
+from pipeline.registers.toml.declaration import Declaration, DeclarationError
 
 TOML = """
 main = "companies"
@@ -47,7 +46,7 @@ CSV = """id,name,founded,staff,fax
 def _declared(tmp_path: Path, toml: str = TOML) -> Declaration:
     path = tmp_path / "lv-test.toml"
     path.write_text(toml, encoding="utf-8")
-    return declaration_file.read(path)
+    return declaration.read(path)
 
 
 def _published(tmp_path: Path, content: str = CSV, name: str = "companies.csv") -> Path:
@@ -80,7 +79,52 @@ def test_every_row_is_kept_dropped_or_rejected_with_its_reason(tmp_path: Path) -
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (("main =", "mian ="), r"\[mian\]: no such key"),
+        (
+            ("main =", "mian ="),
+            r"lv-test\.toml \[mian\]: no such key; take one that declaration\.py has",
+        ),
+        (("main =", "# main ="), r"lv-test\.toml \[main\]: is missing; add it"),
+        (('main = "companies"', "main = 3"), r"\[main\]: 3 is refused; give a list"),
+        (
+            ('main = "companies"', "main = []"),
+            r"\[main\]: \[\] is refused; give a list that is not empty",
+        ),
+        (
+            ("[columns]", "lowercase = 1\n[columns]"),
+            r"\[file\.companies\.lowercase\]: 1 is refused; give true",
+        ),
+        (
+            ("[columns]", "format = 'tsv'\n[columns]"),
+            r"\[file\.companies\.format\]: 'tsv' is refused; give 'csv', ",
+        ),
+        (
+            ("[columns]", "like = 'firms'\n[columns]"),
+            r"\[file\]: companies is like 'firms', which is not declared",
+        ),
+        (("[columns]", "name = 'firms'\n[columns]"), r"\[file\.companies\.name\]: no such key"),
+        (
+            ("[columns]", "pad = { id = '9' }\n[columns]"),
+            r"\[file\.companies\.pad\.id\]: '9' is refused; give a whole",
+        ),
+        (
+            ("[columns]", "paths = { id = '/a' }\n[columns]"),
+            r"\[file\.companies\.paths\.id\]: '/a' is no path: write",
+        ),
+        (("[columns]", "join.firms = {}\n[columns]"), r"\[file\.companies\.join\]: no such key"),
+        (
+            ("[columns]", "[join.firms]\n[columns]"),
+            r"\[join\]: 'firms' is not declared; name one of companies",
+        ),
+        (
+            ("[columns]", "[derived]\na = { of = 'id', codes = 'b' }\n[columns]"),
+            r"\[derived\]: 'b' is not declared",
+        ),
+        (("when =", "wen ="), r"\[reject\.numéro nul\.wen\]: no such key"),
+        (
+            ('{ date = "founded", format', "{ format"),
+            r"\[columns\.date_creation\.date\]: is missing; add it",
+        ),
+        (("[note]", "[note]\nx = 3\n"), r"\[note\.x\.when\]: 3 is refused; give a text"),
         (("used =", "usde ="), r"\[file\.companies\.usde\]: no such key"),
         (('main = "companies"', 'main = "firms"'), r"\[main\]: 'firms' is not declared"),
         (("nom =", "name ="), r"\[columns\]: 'name' is not declared"),
@@ -268,7 +312,7 @@ def test_a_cut_json_file_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("source", sorted(path.stem for path in FOLDER.glob("*.toml")))
 def test_every_reason_of_a_register_has_english_words(source: str) -> None:
-    found = declaration_file.read(FOLDER / f"{source}.toml")
+    found = declaration.read(FOLDER / f"{source}.toml")
     for reason in found.reasons:
         words = REGISTERS[source].english.get(reason) or console.english_reason(reason)
         assert words.isascii(), reason

@@ -17,7 +17,7 @@ import pytest
 from pipeline import seeds
 from pipeline.canonical import COMPANIES, INTEGER, NUMBER
 from pipeline.registers import FOLDER
-from pipeline.registers.toml import declaration_file, declaration_reader, entity, source_file
+from pipeline.registers.toml import declaration, declaration_reader, entity, source_file
 from pipeline.registers.toml.declaration import Declaration
 from pipeline.registers.toml.source_file import ROW, FilePart
 from pipeline.stages import implausible_values, money
@@ -28,7 +28,7 @@ from tests.pipeline.registers.reading import RAW
 DECLARED = {
     path.stem: declared
     for path in sorted(FOLDER.glob("*.toml"))
-    if (declared := declaration_file.read(path)).columns
+    if (declared := declaration.read(path)).columns
 }
 HOSTILE: Final = (
     *(

@@ -17,7 +17,7 @@ from pipeline import importing
 from pipeline.canonical import InputError
 from pipeline.registers import REGISTERS
 from pipeline.registers.register import LEAST_MEMORY, RegisterRows
-from pipeline.registers.toml import declaration_file, declaration_reader, main_rows
+from pipeline.registers.toml import declaration, declaration_reader, main_rows
 from seeds import TABLES
 
 TOML = """
@@ -63,7 +63,7 @@ def _with_joins() -> dict[str, list[Path]]:
     with (TABLES / "extraits.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
             source, files = list(row.values())[:2]
-            toml = Path(declaration_file.__file__).parents[1] / f"{source}.toml"
+            toml = Path(declaration.__file__).parents[1] / f"{source}.toml"
             if toml.exists() and "[join." in toml.read_text(encoding="utf-8"):
                 raw = TABLES / "raw"
                 paths = [path for name in shlex.split(files) for path in sorted(raw.glob(name))]
@@ -105,7 +105,7 @@ def test_pieces_of_any_rows_are_joined_as_one_after_the_other(
             files.append(_write(work / f"companies-{number}.csv", ["id,name", *rows]))
         toml = _write(work / "lv-test.toml", [TOML])
 
-        staged = declaration_reader.read(declaration_file.read(toml), files, _folder(work / "work"))
+        staged = declaration_reader.read(declaration.read(toml), files, _folder(work / "work"))
         found = pl.concat([staged.kept.select("id", "nom", "nace_code", "adresse")]).collect()
 
     codes = _codes_by_company(activities)
@@ -126,7 +126,7 @@ def test_a_failure_in_a_later_piece_names_its_row(tmp_path: Path) -> None:
     ]
 
     with pytest.raises(InputError, match="row 8"):
-        declaration_reader.read(declaration_file.read(toml), files, _folder(tmp_path / "work"))
+        declaration_reader.read(declaration.read(toml), files, _folder(tmp_path / "work"))
 
 
 @pytest.mark.usefixtures("in_pieces")

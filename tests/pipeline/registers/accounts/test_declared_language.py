@@ -5,9 +5,8 @@ from pathlib import Path
 import pytest
 
 from pipeline.canonical import InputError
-from pipeline.registers.toml import declaration_file, declaration_reader
-from pipeline.registers.toml.declaration import Declaration
-from pipeline.registers.toml.declaration_file import DeclarationError
+from pipeline.registers.toml import declaration, declaration_reader
+from pipeline.registers.toml.declaration import Declaration, DeclarationError
 
 TOML = """
 main = "comptes"
@@ -27,19 +26,19 @@ CSV = "id,fin,ca,groupe\n1,2020-12-31,5,C\n"
 def _declared(tmp_path: Path, toml: str) -> Declaration:
     path = tmp_path / "fr-ratios.toml"  # the elements are those of this source
     path.write_text(toml, encoding="utf-8")
-    return declaration_file.read(path)
+    return declaration.read(path)
 
 
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("close =", "# close =", r"\[statements.close\]: is missing; give the closing date"),
+        ("close =", "# close =", r"\[statements.close\]: is missing; add it"),
         (
             'values = "ca"',
             "",
-            r"\[statements.values\]: the amounts have no place; name `element` and `value`",
+            r"\[statements\]: the amounts have no place; name `element` and `value`",
         ),
-        ('values = "ca"', 'element = "ca"', r"\[statements.values\]: the amounts have no place"),
+        ('values = "ca"', 'element = "ca"', r"\[statements\]: the amounts have no place"),
         ('values = "ca"', 'values = "ca"\nyear = "fin"', r"\[statements.year\]: no such key"),
         ("[statements]", "[columns]\nid = 'id'\n[statements]", r"\[columns\]: stands beside"),
     ],
