@@ -25,7 +25,7 @@ from quota.ledger.calls import PACK_MOST
 from quota.ledger.people import ADMINISTRATOR, MEMBER, ROLES, is_email
 from quota.open_store import open_ledger
 from quota.plans import MODULES, SLUGS, load
-from quota.store.ledger_store import LedgerStore
+from quota.store.interface import LedgerStore
 from quota.store.lmdb_store import FILE
 from seeds import VERSION
 from seeds.settings import naming_value, whole_number

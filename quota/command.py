@@ -13,17 +13,20 @@ from typing import Any, Final
 from quota import credentials
 from quota.accounts import Account, Key, effective_plan, has_tool
 from quota.errors import NotAllowedError, UnknownError
-from quota.ledger import calls
+from quota.ledger import account_rows, calls, exports, lists, payments, people, tickets, upkeep
+from quota.ledger.account_rows import ADDRESSES
 from quota.ledger.calls import Credits, Meter
 from quota.ledger.exports import Usage
 from quota.ledger.people import Person
 from quota.ledger.tickets import Ticket
-from quota.periods import iso, months_before
+from quota.new_values import new_account, new_key, new_person, new_ticket
+from quota.periods import day, iso, months_before, seconds
 from quota.plans import Plan
-from quota.store.ledger_store import LedgerStore
+from quota.store.interface import LedgerStore
 
 Result = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 
+_DROPPED_LISTS: Final = 20  # by one transaction, of at most 100 rows each
 _PASSWORD_BYTES: Final = 12  # 96 random bits, 16 characters
 
 # -- accounts, keys, credits -------------------------------------------------------
@@ -34,14 +37,14 @@ async def create_account(
     store: LedgerStore, options: Namespace, plans: Plans, now: datetime
 ) -> Result:
     """Create an organisation; commands for it take its id."""
-    account = await store.accounts.create(
+    account = new_account(
         options.plan,
-        plans,
         now,
         nom=options.nom,
         api_tool=bool(options.api_tool),
         modules=options.modules or (),
     )
+    await store.submit(account_rows.create_account, account, plans)
     return new_account_members(account, plans)
 
 
@@ -49,48 +52,54 @@ async def show_account(
     store: LedgerStore, options: Namespace, plans: Plans, now: datetime
 ) -> Result:
     """Show one organisation."""
-    return account_members(await store.accounts.get(options.account), plans)
+    return account_members(await store.read(account_rows.account_of, options.account), plans)
 
 
 async def list_accounts(
     store: LedgerStore, options: Namespace, plans: Plans, now: datetime
 ) -> Result:
     """List all organisations, the oldest first."""
-    return [account_members(account, plans) for account in await store.accounts.all()]
+    return [account_members(account, plans) for account in await store.read(account_rows.accounts)]
 
 
 async def set_plan(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
     """Change the plan, from the next call on."""
-    account = await store.accounts.set_plan(
-        options.account, options.plan, plans, api_tool=options.api_tool, modules=options.modules
+    account = await store.submit(
+        account_rows.set_plan,
+        options.account,
+        options.plan,
+        plans,
+        api_tool=options.api_tool,
+        modules=options.modules,
     )
     return account_members(account, plans)
 
 
 async def create_key(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
     """Create a key; its text cannot be shown again."""
-    key, text = await store.accounts.create_key(options.account, plans, now, label=options.label)
+    key, text = new_key(options.account, now, label=options.label)
+    await store.submit(account_rows.create_key, key, credentials.key_digest(text), plans)
     return {"account": key.account, "key_id": key.id, "key": text}
 
 
 async def list_keys(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
     """List the keys of an organisation, revoked ones included."""
-    account = await store.accounts.get(options.account)
-    return [key_members(key) for key in await store.keys_of(account.id)]
+    account = await store.read(account_rows.account_of, options.account)
+    return [key_members(key) for key in await store.read(account_rows.keys_of, account.id)]
 
 
 async def revoke_key(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
     """End a key; the next call with it is refused."""
-    return key_members(await store.accounts.revoke_key(options.key_id, now))
+    return key_members(await store.submit(account_rows.revoke_key, options.key_id, iso(now)))
 
 
 async def create_address(
     store: LedgerStore, options: Namespace, plans: Plans, now: datetime
 ) -> Result:
     """Create a reconciliation address; its path cannot be shown again."""
-    address, token = await store.accounts.create_address(
-        options.account, plans, now, label=options.label
-    )
+    address, token = new_key(options.account, now, label=options.label, kind=ADDRESSES)
+    digest = credentials.key_digest(token)
+    await store.submit(account_rows.create_key, address, digest, plans, ADDRESSES)
     return {
         "account": address.account,
         "address_id": address.id,
@@ -102,22 +111,27 @@ async def list_addresses(
     store: LedgerStore, options: Namespace, plans: Plans, now: datetime
 ) -> Result:
     """List the reconciliation addresses of an organisation, revoked ones included."""
-    account = await store.accounts.get(options.account)
-    return [address_members(one) for one in await store.accounts.addresses_of(account.id)]
+    account = await store.read(account_rows.account_of, options.account)
+    return [
+        address_members(one)
+        for one in await store.read(account_rows.keys_of, account.id, ADDRESSES)
+    ]
 
 
 async def revoke_address(
     store: LedgerStore, options: Namespace, plans: Plans, now: datetime
 ) -> Result:
     """End a reconciliation address; the next request at it is refused."""
-    return address_members(await store.accounts.revoke_address(options.address_id, now))
+    return address_members(
+        await store.submit(account_rows.revoke_key, options.address_id, iso(now), ADDRESSES)
+    )
 
 
 async def add_credits(
     store: LedgerStore, options: Namespace, plans: Plans, now: datetime
 ) -> Result:
     """Add a pack of credits, which are used after the grant of the month."""
-    left = await store.accounts.add_credits(options.account, options.count)
+    left = await store.submit(calls.add_credits, options.account, options.count)
     return {"account": options.account, "ajoutes": options.count, "packs": left}
 
 
@@ -136,7 +150,7 @@ async def list_unapplied(
             "depuis": iso(datetime.fromtimestamp(one.since, UTC)),
             "erreur": one.error,
         }
-        for one in await store.accounts.unapplied_payments()
+        for one in await store.read(payments.unapplied_payments)
     ]
 
 
@@ -144,7 +158,7 @@ async def settle_unapplied(
     store: LedgerStore, options: Namespace, plans: Plans, now: datetime
 ) -> Result:
     """Forget a payment that was settled by hand."""
-    if not await store.accounts.settle_unapplied(options.payment):
+    if not await store.submit(payments.settle_unapplied, options.payment):
         raise UnknownError(
             f"there is no payment {options.payment!r} without effect; `payment unapplied` lists them"
         )
@@ -153,7 +167,7 @@ async def settle_unapplied(
 
 async def usage(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
     """Show the counters, under the limits with which the keys are served."""
-    account = await store.accounts.get(options.account)
+    account = await store.read(account_rows.account_of, options.account)
     plan = effective_plan(account, plans)
     return usage_members(account, plan, await store.usage(account.id, plan, now))
 
@@ -162,11 +176,11 @@ async def list_exports(
     store: LedgerStore, options: Namespace, plans: Plans, now: datetime
 ) -> Result:
     """List the last exports of an account, the newest first."""
-    account = await store.accounts.get(options.account)
+    account = await store.read(account_rows.account_of, options.account)
     return [
         {"cree": one.made, "fichier": one.name, "format": one.format, "lignes": one.rows,
          "total": one.total, "cle": one.key, "recherche": one.search}
-        for one in await store.accounts.last_exports(account.id)
+        for one in await store.read(exports.counted_exports, account.id)
     ]  # fmt: skip
 
 
@@ -180,9 +194,8 @@ async def add_person(store: LedgerStore, options: Namespace, plans: Plans, now: 
     """Add a person to an organisation, with a password that is printed once."""
     password = secrets.token_urlsafe(_PASSWORD_BYTES)
     hashed = credentials.hash_password(password)
-    person = await store.accounts.add_person(
-        options.account, options.email, hashed, now, options.role
-    )
+    new = new_person(options.account, options.email, hashed, now, options.role)
+    person = await store.submit(people.add_person, new)
     return {**person_members(person), "password": password}
 
 
@@ -192,7 +205,7 @@ async def new_password(
     """Replace the password of a person by one that is printed once."""
     person = await _person(store, options.email)
     password = secrets.token_urlsafe(_PASSWORD_BYTES)
-    await store.accounts.set_password(person.id, credentials.hash_password(password))
+    await store.submit(tickets.replace_password, person.id, credentials.hash_password(password))
     return {**person_members(person), "password": password}
 
 
@@ -200,45 +213,51 @@ async def list_people(
     store: LedgerStore, options: Namespace, plans: Plans, now: datetime
 ) -> Result:
     """List the people of an organisation."""
-    account = await store.accounts.get(options.account)
-    return [person_members(person) for person in await store.accounts.people_of(account.id)]
+    account = await store.read(account_rows.account_of, options.account)
+    return [person_members(person) for person in await store.read(people.people_of, account.id)]
 
 
 async def invite(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
     """Invite somebody into an organisation by a link, or by mail."""
-    ticket, token = await store.accounts.tickets.invite(
-        options.account, options.email, options.role, now, mail=options.mail, lang=options.lang
-    )
-    return ticket_members(ticket) | _link("invitation", token)
+    new = new_ticket(
+        tickets.INVITATION, options.email, now,
+        mail=options.mail, account=options.account, role=options.role, lang=options.lang,
+    )  # fmt: skip
+    ticket = await store.submit(tickets.issue, new.ticket, new.digest)
+    return ticket_members(ticket) | _link("invitation", new.token)
 
 
 async def invitations(
     store: LedgerStore, options: Namespace, plans: Plans, now: datetime
 ) -> Result:
     """List the links of an organisation that can still be used, with the state of their mails."""
-    account = await store.accounts.get(options.account)
-    return [ticket_members(one) for one in await store.accounts.tickets.of_account(account.id, now)]
+    account = await store.read(account_rows.account_of, options.account)
+    return [
+        ticket_members(one)
+        for one in await store.read(tickets.of_account, account.id, seconds(now))
+    ]
 
 
 async def reset(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
     """Let a person choose another password by a link, or by mail."""
     person = await _person(store, options.email)
-    ticket, token = await store.accounts.tickets.ask_for_password(
-        person.email, now, mail=options.mail, lang=options.lang
-    )
-    return ticket_members(ticket) | _link("mot-de-passe", token)
+    new = new_ticket(tickets.PASSWORD, person.email, now, mail=options.mail, lang=options.lang)
+    ticket = await store.submit(tickets.ask_for_link, new.ticket, new.digest)
+    return ticket_members(ticket) | _link("mot-de-passe", new.token)
 
 
 async def confirm(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
     """Let the address of a person count, without the link that would be mailed to it."""
     person = await _person(store, options.email)
-    return person_members(await store.accounts.confirm_person(person.id))
+    return person_members(await store.submit(people.confirm, person.id))
 
 
 async def set_role(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
     """Give a person another role."""
     person = await _person(store, options.email)
-    return person_members(await store.accounts.set_role(person.account, person.id, options.role))
+    return person_members(
+        await store.submit(people.set_role, person.account, person.id, options.role)
+    )
 
 
 async def remove_person(
@@ -246,11 +265,11 @@ async def remove_person(
 ) -> Result:
     """Remove a person from the organisation; all sessions of the person end."""
     person = await _person(store, options.email)
-    return person_members(await store.accounts.remove_person(person.account, person.id))
+    return person_members(await store.submit(tickets.remove_person, person.account, person.id))
 
 
 async def _person(store: LedgerStore, email: str) -> Person:
-    person = await store.accounts.person_by_email(email)
+    person = await store.read(people.by_email, email)
     if person is None:
         raise UnknownError(
             f"nobody has the address {email!r}; `person list ACCOUNT` shows those there are"
@@ -272,13 +291,22 @@ async def compact(store: LedgerStore, options: Namespace, plans: Plans, now: dat
     before = months_before(now, options.keep_months)
     newest = store.newest_month()
     if newest is None:
-        return {"before": before, "rows": 0, "lists": store.drop_lists(now)}
+        return {"before": before, "rows": 0, "lists": await drop_lists(store, now)}
     if before > newest:
         raise NotAllowedError(
             f"the counters of all months before {before} would go, and the newest are of {newest}: the clock "
             f"says {now:%Y-%m-%d}; set it, or keep more months (--keep-months)"
         )
-    return {"before": before, "rows": store.compact(before), "lists": store.drop_lists(now)}
+    rows = store.compact(before)
+    return {"before": before, "rows": rows, "lists": await drop_lists(store, now)}
+
+
+async def drop_lists(store: LedgerStore, now: datetime) -> int:
+    """Delete the matched lists that have expired, in pieces between which others write; returns how many."""
+    total = 0
+    while dropped := await store.submit(lists.drop_expired, seconds(now), _DROPPED_LISTS):
+        total += dropped
+    return total
 
 
 async def repair(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
@@ -292,10 +320,10 @@ async def repair(store: LedgerStore, options: Namespace, plans: Plans, now: date
 
 async def purge(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
     """Remove free organisations that were never used; without --yes only list them."""
-    before = now - timedelta(days=options.unused_days)
+    before, today = iso(now - timedelta(days=options.unused_days)), day(now).key
     found = []
-    for account in store.unused_accounts(before):
-        gone = options.yes and await store.remove_unused(account.id, before, now)
+    for account in upkeep.unused_accounts(store.table_rows, before):
+        gone = options.yes and await store.submit(upkeep.remove, account.id, before, today)
         found.append(
             {"account": account.id, "nom": account.nom, "created": account.created, "removed": gone}
         )

@@ -72,6 +72,17 @@ def last4(key: str) -> str:
     return key[-SHOWN:]
 
 
+def sealed_name(token: str, session: bytes) -> bytes:
+    """The name of a key that waits sealed for one session: a hash, from which the key cannot be derived."""
+    return hashlib.sha256(b"name" + token.encode() + session).digest()
+
+
+def seal_or_open(token: str, session: bytes, text: bytes) -> bytes:
+    """A text sealed, or a sealed one opened: XORed with SHAKE-256 of the token, which is random and used once."""
+    pad = hashlib.shake_256(b"seal" + token.encode() + session).digest(len(text))
+    return bytes(a ^ b for a, b in zip(text, pad, strict=True))
+
+
 def _draw(random: Random, count: int) -> str:
     return "".join(ALPHABET[random(len(ALPHABET))] for _ in range(count))
 

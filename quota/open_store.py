@@ -11,8 +11,7 @@ from quota.redis import identity
 # A store is imported where it is opened: the parent of several workers only reads the setting.
 if TYPE_CHECKING:
     from quota.redis.store import RedisStore
-    from quota.store.interface import Store
-    from quota.store.ledger_store import LedgerStore
+    from quota.store.interface import LedgerStore, Store
 
 LMDB: Final = "lmdb"
 # Options in the query of an address, by scheme: those of redis-py that TLS needs.

@@ -77,6 +77,11 @@ def utc(now: datetime) -> datetime:
     return now.astimezone(UTC)
 
 
+def seconds(now: datetime) -> int:
+    """The stored form of a moment that is compared: whole seconds since 1970."""
+    return int(now.timestamp())
+
+
 def iso(now: datetime) -> str:
     """The stored form of a moment: ISO 8601, UTC, whole seconds."""
     return utc(now).isoformat(timespec="seconds")

@@ -14,28 +14,30 @@ import logging
 import secrets
 import threading
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Final
+from typing import Final, ParamSpec, TypeVar
 
 from quota import credentials
-from quota.accounts import Account, Key
+from quota.accounts import Account
 from quota.edge import leases
 from quota.edge.leases import Move, TakeResult
 from quota.errors import QuotaError, StoreUnavailable
 from quota.ledger.calls import Charge, Meter, Purchase
-from quota.ledger.exports import CountedExport, Refusal, Reservation, Usage
+from quota.ledger.exports import Usage
 from quota.ledger.row_format import WriteTransaction
 from quota.periods import day, utc
 from quota.plans import Plan
 from quota.redis.store import RedisStore
-from quota.store.future import ReadyResult, StoreFuture
+from quota.store.future import Reading, ReadyResult, StoreFuture, Writing
 from quota.store.group_commit import GroupCommit
 from quota.store.interface import Store
-from quota.store.list_book import ListBook
 from quota.store.lmdb_store import MAP_SIZE, LmdbFile
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 FOLDER: Final = "edge"  # within STATE, for the edge's own file
 FRESH_S: Final = 30
@@ -88,12 +90,27 @@ class EdgeStore(Store):
         self._maintenance.start()
 
     @property
-    def accounts(self) -> None:
+    def ledger(self) -> None:
         return None
 
-    @property
-    def lists(self) -> ListBook:
-        return self._centre_or_refuse().lists
+    def read(
+        self, operation: Reading[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> StoreFuture[T]:
+        return self._centre_or_refuse().read(operation, *args, **kwargs)
+
+    def submit(
+        self, operation: Writing[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> StoreFuture[T]:
+        return self._centre_or_refuse().submit(operation, *args, **kwargs)
+
+    def submit_of(
+        self, work: str, operation: Writing[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> StoreFuture[T]:
+        return self._centre_or_refuse().submit_of(work, operation, *args, **kwargs)
+
+    def moment(self, now: datetime) -> datetime:
+        """By the clock of the centre, as far as it is known."""
+        return self._centre.moment(now) if self._centre else utc(now)
 
     # -- keys ----------------------------------------------------------------------
 
@@ -126,26 +143,22 @@ class EdgeStore(Store):
     # -- calls, granted here -------------------------------------------------------
 
     def take(self, account: str, limit: int, now: datetime) -> Awaitable[Meter]:
-        moment = self._moment(now)
+        moment = self.moment(now)
         return self._grant(self._take(account, limit, moment), account, limit, moment)
 
     def give_back(self, account: str, taken: datetime) -> StoreFuture[None]:
-        moment = self._moment(taken)
+        moment = self.moment(taken)
         return self._writer.submit(lambda txn: leases.give_back(txn, account, moment))
 
     def calls(self, account: str, limit: int, now: datetime) -> Awaitable[Meter]:
-        moment = self._moment(now)
+        moment = self.moment(now)
         meter = self._file.read(lambda txn: leases.calls(txn, account, limit, moment))
         if meter is None:
             return self._centre_or_refuse().calls(account, limit, now)
         return ReadyResult(meter)
 
-    def _moment(self, now: datetime) -> datetime:
-        """By the clock of the centre, as far as it is known."""
-        return self._centre.moment(now) if self._centre else utc(now)
-
     def _now(self) -> datetime:
-        return self._moment(self._clock())
+        return self.moment(self._clock())
 
     def _take(self, account: str, limit: int, now: datetime) -> StoreFuture[TakeResult]:
         return self._writer.submit(lambda txn: leases.take(txn, account, limit, now))
@@ -217,38 +230,10 @@ class EdgeStore(Store):
             meter = replace(meter, used=meter.used - 1)
         return meter, charge
 
-    def is_charged(self, account: str, company: str, now: datetime) -> Awaitable[bool]:
-        return self._centre_or_refuse().is_charged(account, company, now)
-
-    def are_matched(self, account: str, companies: Sequence[str]) -> Awaitable[bool]:
-        return self._centre_or_refuse().are_matched(account, companies)
-
-    def note_matches(self, account: str, companies: Sequence[str]) -> Awaitable[None]:
-        return self._centre_or_refuse().note_matches(account, companies)
-
-    def usage(self, account: str, plan: Plan, now: datetime) -> Awaitable[Usage]:
-        return self._usage(account, plan, now)
-
-    async def _usage(self, account: str, plan: Plan, now: datetime) -> Usage:
+    async def usage(self, account: str, plan: Plan, now: datetime) -> Usage:
         usage = await self._centre_or_refuse().usage(account, plan, now)
         calls = await self.calls(account, plan.appels_api_par_jour, now)
         return replace(usage, calls=calls)
-
-    def keys_of(self, account: str) -> Awaitable[Sequence[Key]]:
-        return self._centre_or_refuse().keys_of(account)
-
-    def reserve(
-        self, account: str, limit: int, at_once: int, ttl: timedelta, now: datetime
-    ) -> Awaitable[Reservation | Refusal]:
-        return self._centre_or_refuse().reserve(account, limit, at_once, ttl, now)
-
-    def commit(
-        self, reservation: Reservation, now: datetime, export: CountedExport | None = None
-    ) -> Awaitable[Meter]:
-        return self._centre_or_refuse().commit(reservation, now, export)
-
-    def release(self, account: str, reservation: str) -> Awaitable[None]:
-        return self._centre_or_refuse().release(account, reservation)
 
     def _centre_or_refuse(self) -> RedisStore:
         if self._centre is None:

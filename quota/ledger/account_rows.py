@@ -52,9 +52,10 @@ def set_plan(
     txn: WriteTransaction,
     account: str,
     plan: str,
-    api_tool: bool | None,
-    modules: Sequence[str] | None,
     plans: Mapping[str, Plan],
+    *,
+    api_tool: bool | None = None,
+    modules: Sequence[str] | None = None,
 ) -> Account:
     """Change the plan of an account; None leaves the API tool, or the modules, as they are.
 

@@ -26,6 +26,8 @@ from quota.periods import utc
 KEPT_DAYS: Final = 62
 # Companies that an account matched, remembered: 160 kB.
 MATCHES_KEPT: Final = 20_000
+# How long a new key waits for the page that shows it, in seconds.
+SEALED_S: Final = 300
 # Sealed keys that were not taken, dropped with each one that is kept: more than are made.
 _DROPPED: Final = 8
 
@@ -160,8 +162,9 @@ def _digests(account: str, companies: Sequence[str]) -> dict[int, None]:
 # -- a key that is shown once --------------------------------------------------------
 
 
-def keep_sealed(txn: WriteTransaction, name: bytes, sealed: bytes, now: int, expires: int) -> None:
-    """Keep a sealed key until `expires` (s since 1970); drop some that were not taken in time."""
+def keep_sealed(txn: WriteTransaction, name: bytes, sealed: bytes, now: int) -> None:
+    """Keep a sealed key for SEALED_S; drop some that were not taken in time."""
+    expires = now + SEALED_S
     for entry in agenda.due_entries(txn, agenda.SEALED, now, _DROPPED):
         _drop_sealed(txn, bytes.fromhex(entry.name), entry.moment)
     txn.put(row_format.SEALED + name, row_format.pack_known(expires, sealed))

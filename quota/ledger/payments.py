@@ -96,9 +96,9 @@ def apply(
     after = before | {subscription.id: subscription}
     wanted, sold = served_subscription(after.values()), served_subscription(before.values())
     if wanted and (sold is None or _offer(wanted) != _offer(sold)):
-        set_plan(txn, account.id, wanted.plan, wanted.outil_api, None, plans)
+        set_plan(txn, account.id, wanted.plan, plans, api_tool=wanted.outil_api)
     elif sold and not wanted and account.plan == sold.plan:
-        set_plan(txn, account.id, FREE, False, None, plans)
+        set_plan(txn, account.id, FREE, plans, api_tool=False)
     _put(txn, subscription, known + 1)
     _is_applied(txn, subscription.id)
     return True

@@ -230,6 +230,28 @@ def set_password(txn: WriteTransaction, token: bytes, password: str, now: int) -
     return people.confirm(txn, person.id)
 
 
+def replace_password(txn: WriteTransaction, person: str, password: str) -> Person:
+    """Replace a password without a ticket; all sessions of the person, and links for another password, end.
+
+    Raises:
+        UnknownError: there is no such person.
+    """
+    changed = people.set_password(txn, person, password)
+    end_links(txn, changed)
+    return changed
+
+
+def remove_person(txn: WriteTransaction, account: str, person: str) -> Person:
+    """Remove a person from an account, with sessions and links.
+
+    Raises:
+        UnknownError, NotAllowedError: as `people.remove_person`.
+    """
+    removed = people.remove_person(txn, account, person)
+    end_links(txn, removed)
+    return removed
+
+
 def confirm(txn: WriteTransaction, token: bytes, person: str, now: int) -> Person | None:
     """Use a ticket to confirm the address of `person`, who has a session; None if it cannot be used.
 

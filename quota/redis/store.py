@@ -28,7 +28,7 @@ from quota.redis.pipeline_queue import RedisQueue
 from quota.redis.scripts import PREFIX, Reply, place, row
 from quota.redis.transaction import RedisTransaction
 from quota.store.future import Reading, StoreFuture, Writing
-from quota.store.ledger_store import LedgerStore
+from quota.store.interface import LedgerStore
 
 P = ParamSpec("P")
 T = TypeVar("T")

@@ -8,23 +8,16 @@ system call, and `asyncio.wrap_future` would make one per future.
 A coroutine waits for at most PATIENCE_S: the disk may not answer, or another process may be stopped
 in the middle of a write. The wait then ends by cancelling the future, and an operation that was
 cancelled before it started is not run.
-
-`Transactions` is the ability of a store that `account_book.py` and `list_book.py` need: it runs functions of the ledger
-and returns such results.
 """
 
 import asyncio
 import contextlib
 from collections import defaultdict
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future, InvalidStateError
-from datetime import date
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, TypeAlias, TypeVar
 
-from quota.accounts import Account
 from quota.errors import StoreUnavailable
-from quota.ledger.account_rows import KeyKind
-from quota.ledger.people import Person
 from quota.ledger.row_format import ReadTransaction, WriteTransaction
 
 P = ParamSpec("P")
@@ -133,23 +126,3 @@ def _wake(waiters: Iterable[_Waiter]) -> None:
     for waiter in waiters:
         if not waiter.done():  # the request of a cancelled waiter is gone
             waiter.set_result(None)
-
-
-class Transactions(Protocol):
-    """Runs functions of the ledger, each in a transaction."""
-
-    def read(
-        self, operation: Reading[P, T], /, *args: P.args, **kwargs: P.kwargs
-    ) -> StoreResult[T]: ...
-
-    def submit(
-        self, operation: Writing[P, T], /, *args: P.args, **kwargs: P.kwargs
-    ) -> StoreFuture[T]: ...
-
-    def add_key_calls(self, calls: Mapping[bytes, int], day: date) -> StoreFuture[None]: ...
-
-    def identify_by(self, digest: bytes, kind: KeyKind) -> StoreResult[Account | None]: ...
-
-    def session(
-        self, person: str, token: bytes, now: int
-    ) -> StoreResult[tuple[Person, Account] | None]: ...

@@ -1,86 +1,103 @@
 """The interface between the server and a store of accounts, keys, counters and credits.
 
-A method starts its operation at once and returns an awaitable, so that the server can search in the
-meantime; a write has been made durable when its result arrives. Every method that depends on the
-time takes `now`, which has a time zone. Counts and charges are exact over any number of threads,
-processes and hosts that share the store (D6).
+A store runs functions of the ledger: `await store.read(people.people_of, account)`, or
+`await store.submit(calls.add_credits, account, 100)`. An operation has a method of its own only where a store does it
+in another way: an edge grants calls by itself, and a server of several hosts has a script for each operation of a
+request.
+
+A read or a write starts at once and returns an awaitable, so that the server can search in the meantime; a write has
+been made durable when its result arrives. Counts and charges are exact over any number of threads, processes and hosts
+that share the store (D6). `now` has a time zone; a function of the ledger that counts gets `store.moment(now)`.
 
 Every method and every awaitable may raise StoreUnavailable. Nothing was acknowledged then, and the
-server must not send what it found (503 `indisponible`).
+server must not send the result of its work (503 `indisponible`).
 """
 
-from collections.abc import Awaitable, Sequence
+import secrets
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
-from datetime import datetime, timedelta
-from typing import Protocol
+from datetime import date, datetime, timedelta
+from pathlib import Path
+from typing import ParamSpec, TypeVar
 
-from quota.accounts import Account, Key
+from quota import credentials
+from quota.accounts import Account
+from quota.ledger import account_rows, activity, calls, exports, people
+from quota.ledger.account_rows import KeyKind
 from quota.ledger.calls import Charge, Meter, Purchase
 from quota.ledger.exports import CountedExport, Refusal, Reservation, Usage
+from quota.ledger.people import Person
+from quota.ledger.upkeep import AuditReport
+from quota.periods import utc
 from quota.plans import Plan
-from quota.store.account_book import AccountBook
-from quota.store.list_book import ListBook
+from quota.store.future import Reading, ReadyResult, StoreFuture, StoreResult, Writing
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
-class Store(Protocol):
+class Store(ABC):
     """What a server counts with."""
 
     @property
-    def accounts(self) -> AccountBook | None:
-        """The accounts, keys and people of the store; None at an edge, which has none."""
-        ...
+    @abstractmethod
+    def ledger(self) -> "LedgerStore | None":
+        """The store with all rows: accounts, keys and people. None at an edge, where nobody may log in."""
 
-    @property
-    def lists(self) -> ListBook:
-        """The matched lists of the store; StoreUnavailable at an edge whose centre cannot be reached."""
-        ...
+    @abstractmethod
+    def read(
+        self, operation: Reading[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> StoreResult[T]:
+        """Run a function of the ledger on the rows as they are at this moment."""
+
+    @abstractmethod
+    def submit(
+        self, operation: Writing[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> StoreFuture[T]:
+        """Run a function of the ledger in a transaction; the future resolves once it is durable."""
+
+    def submit_of(
+        self, work: str, operation: Writing[P, T], /, *args: P.args, **kwargs: P.kwargs
+    ) -> StoreFuture[T]:
+        """`submit` one of two transactions on the same rows, which a store at a distance keeps for the second."""
+        return self.submit(operation, *args, **kwargs)
 
     def batch_reads(self) -> AbstractContextManager[object]:
         """Begin the reads of a `with` together: a store at a distance asks for all of them at once."""
         return nullcontext()
 
-    # -- reads ---------------------------------------------------------------------
+    def moment(self, now: datetime) -> datetime:
+        """`now` in UTC, by the clock that this store counts with."""
+        return utc(now)
 
+    @abstractmethod
+    def close(self) -> None:
+        """Finish the operations under way, then close."""
+
+    # -- the operations that an edge does by itself ----------------------------------
+
+    @abstractmethod
     def identify(self, key: str) -> Awaitable[Account | None]:
         """The account of a key; None for any text that is no key in force (A4)."""
-        ...
 
-    def keys_of(self, account: str) -> Awaitable[Sequence[Key]]:
-        """The keys of an account, revoked ones included, the oldest first."""
-        ...
-
-    def usage(self, account: str, plan: Plan, now: datetime) -> Awaitable[Usage]:
-        """All counters of an account, under the limits of `plan`."""
-        ...
-
+    @abstractmethod
     def calls(self, account: str, limit: int, now: datetime) -> Awaitable[Meter]:
         """The calls of the day: the part of `usage` that a response to an account states."""
-        ...
 
-    def is_charged(self, account: str, company: str, now: datetime) -> Awaitable[bool]:
-        """Whether the company was charged in this month, so that its record is free (D9)."""
-        ...
+    @abstractmethod
+    def usage(self, account: str, plan: Plan, now: datetime) -> Awaitable[Usage]:
+        """All counters of an account, under the limits of `plan`."""
 
-    # -- companies that were matched -----------------------------------------------
-
-    def are_matched(self, account: str, companies: Sequence[str]) -> Awaitable[bool]:
-        """Whether an account matched all of these companies ("EE/10000018") by lines of its lists."""
-        ...
-
-    def note_matches(self, account: str, companies: Sequence[str]) -> Awaitable[None]:
-        """Remember companies that lines of an account's lists meant; the oldest of very many go."""
-        ...
-
-    # -- calls and credits ---------------------------------------------------------
-
+    @abstractmethod
     def take(self, account: str, limit: int, now: datetime) -> Awaitable[Meter]:
         """Count one call of the day if `limit` allows; a refused call is not counted."""
-        ...
 
+    @abstractmethod
     def give_back(self, account: str, taken: datetime) -> Awaitable[None]:
         """Undo a call that was counted at `taken` and whose response failed."""
-        ...
 
+    @abstractmethod
     def take_and_charge(
         self, purchase: Purchase, now: datetime
     ) -> Awaitable[tuple[Meter, Charge | None]]:
@@ -90,26 +107,97 @@ class Store(Protocol):
         together do not suffice, the charge is refused and the call stays counted; it does not where a trial is
         refused.
         """
-        ...
 
-    # -- exports -------------------------------------------------------------------
+    # -- the same for every store, by its clock ----------------------------------------
+
+    def is_charged(self, account: str, company: str, now: datetime) -> StoreResult[bool]:
+        """Whether the company was charged in this month, so that its record is free (D9)."""
+        return self.read(calls.is_charged, account, company, self.moment(now))
 
     def reserve(
         self, account: str, limit: int, at_once: int, ttl: timedelta, now: datetime
-    ) -> Awaitable[Reservation | Refusal]:
+    ) -> StoreFuture[Reservation | Refusal]:
         """Reserve one of the month's exports for `ttl`."""
-        ...
+        name, moment = secrets.token_hex(8), self.moment(now)
+        return self.submit_of(name, exports.reserve, account, limit, at_once, ttl, name, moment)
 
     def commit(
         self, reservation: Reservation, now: datetime, export: CountedExport | None = None
-    ) -> Awaitable[Meter]:
+    ) -> StoreFuture[Meter]:
         """Count a finished export, and list it; if not `granted`, it is too late and must not be sent."""
-        ...
+        moment = self.moment(now)
+        return self.submit_of(reservation.id, exports.commit, reservation, moment, export)
 
-    def release(self, account: str, reservation: str) -> Awaitable[None]:
+    def release(self, account: str, reservation: str) -> StoreFuture[None]:
         """Give up the reservation of this id, of an export that failed, was empty or was killed."""
-        ...
+        return self.submit_of(reservation, exports.release, account, reservation)
 
-    def close(self) -> None:
-        """Finish the operations under way, then close."""
-        ...
+
+class LedgerStore(Store):
+    """A store with all rows of the ledger: LMDB (`lmdb_store.py`) and Redis (`quota/redis/store.py`)."""
+
+    @property
+    def ledger(self) -> "LedgerStore":
+        return self
+
+    # -- the operations of every request ---------------------------------------------
+
+    def identify(self, key: str) -> StoreResult[Account | None]:
+        if not credentials.is_well_formed(key):
+            return ReadyResult(None)
+        return self.identify_by(credentials.key_digest(key))
+
+    def identify_by(
+        self, digest: bytes, kind: KeyKind = account_rows.KEYS
+    ) -> StoreResult[Account | None]:
+        """The account of the key, or the reconciliation address, with this SHA-256 (`credentials.key_digest`)."""
+        return self.read(account_rows.identify, digest, kind)
+
+    def session(
+        self, person: str, token: bytes, now: int
+    ) -> StoreResult[tuple[Person, Account] | None]:
+        """The person of a session that is open at `now` (s since 1970), and their account."""
+        return self.read(people.session, person, token, now)
+
+    def calls(self, account: str, limit: int, now: datetime) -> StoreResult[Meter]:
+        return self.read(calls.calls, account, limit, self.moment(now))
+
+    def usage(self, account: str, plan: Plan, now: datetime) -> StoreResult[Usage]:
+        return self.read(exports.usage, account, plan, self.moment(now))
+
+    def take(self, account: str, limit: int, now: datetime) -> StoreFuture[Meter]:
+        return self.submit(calls.take, account, limit, self.moment(now))
+
+    def give_back(self, account: str, taken: datetime) -> StoreFuture[None]:
+        return self.submit(calls.give_back, account, self.moment(taken))
+
+    def take_and_charge(
+        self, purchase: Purchase, now: datetime
+    ) -> StoreFuture[tuple[Meter, Charge | None]]:
+        return self.submit(calls.take_and_charge, purchase, self.moment(now))
+
+    def add_key_calls(self, calls: Mapping[bytes, int], day: date) -> StoreFuture[None]:
+        """Add calls of `day` to the statistics of keys, by the SHA-256 of each (`credentials.key_digest`)."""
+        return self.submit(activity.add_key_calls, calls, day)
+
+    # -- upkeep ----------------------------------------------------------------------
+
+    @abstractmethod
+    def newest_month(self) -> str | None:
+        """The newest month that has counters ("2026-11"), None without any."""
+
+    @abstractmethod
+    def compact(self, before: str) -> int:
+        """Drop the counters of the months before `before` ("2025-10"); returns how many rows."""
+
+    @abstractmethod
+    def backup(self, target: Path) -> None:
+        """Write a verified copy of all rows to `target`, which must not exist, while in use."""
+
+    @abstractmethod
+    def audit(self) -> AuditReport:
+        """Count all charges again and compare them with the sums, while in use."""
+
+    @abstractmethod
+    def table_rows(self, table: bytes) -> Iterable[tuple[bytes, bytes]]:
+        """The rows of a table, while in use: with a server in pieces, between which others write."""

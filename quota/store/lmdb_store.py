@@ -44,7 +44,7 @@ from quota.ledger.row_format import WriteTransaction
 from quota.ledger.upkeep import AuditReport, audit, migrate
 from quota.store.future import Reading, ReadyResult, StoreFuture, Writing
 from quota.store.group_commit import GroupCommit, Operation
-from quota.store.ledger_store import LedgerStore
+from quota.store.interface import LedgerStore
 from quota.store.write_lock import WriteLock
 
 P = ParamSpec("P")

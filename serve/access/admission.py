@@ -22,6 +22,7 @@ from datetime import datetime
 from typing import Final, NamedTuple, TypeVar
 
 from quota.errors import StoreUnavailable
+from quota.ledger import activity
 from quota.plans import Plan
 from quota.store.interface import Store
 from serve.access import billing, counter_headers, loop_guard
@@ -309,7 +310,7 @@ async def remember_matches(
 ) -> None:
     """Remember the companies that lines of a list mean, or that a person chose for them."""
     try:
-        await store.note_matches(account, _texts(matched))
+        await store.submit(activity.note_matches, account, _texts(matched))
     except StoreUnavailable as error:
         _warn_of_matches("matches are not remembered", error, trace)
 
@@ -321,7 +322,7 @@ async def _are_matched(
     if not known:
         return False
     try:
-        return await counting.store.are_matched(counting.account.id, _texts(known))
+        return await counting.store.read(activity.are_matched, counting.account.id, _texts(known))
     except StoreUnavailable as error:
         _warn_of_matches("matches cannot be read", error, trace)
         return False

@@ -170,12 +170,12 @@ class KeyUsage:
                     await added
 
     def add(self, store: Store) -> StoreFuture[None] | None:
-        """Begin to add what was counted to the store, if it has accounts: an edge has none."""
+        """Begin to add what was counted to the store, if it has keys: an edge has none."""
         counts, self._counts = self._counts, Counter()
-        if not counts or store.accounts is None:
+        if not counts or store.ledger is None:
             return None
         with suppress(QuotaError):
-            added = store.accounts.add_key_calls(counts, self._day)
+            added = store.ledger.add_key_calls(counts, self._day)
             added.add_done_callback(_ignore_failure)
             return added
         return None

@@ -26,9 +26,9 @@ from quota.edge.edge_store import EdgeStore
 from quota.ledger.calls import Purchase
 from quota.plans import load
 from quota.redis.store import RedisStore
-from quota.store.interface import Store
-from quota.store.ledger_store import LedgerStore
+from quota.store.interface import LedgerStore, Store
 from quota.store.lmdb_store import LmdbStore
+from tests.quota.filling import create_account, create_key
 from tests.quota.redis.distance import at_distance
 from tests.quota.redis.test_round_trips import compare_beside
 from tests.quota.servers import SYNCED, running
@@ -104,8 +104,8 @@ async def _compare_distances() -> None:
                     "an edge": EdgeStore(Path(folder), partial(RedisStore, url)),
                 }
                 for name, store in stores.items():
-                    account = (await ledger.accounts.create("data", plans, now, api_tool=True)).id
-                    _, key = await ledger.accounts.create_key(account, plans, now)
+                    account = (await create_account(ledger, "data", plans, now, api_tool=True)).id
+                    _, key = await create_key(ledger, account, plans, now)
                     limit = plan.appels_api_par_jour
                     searches, records = [], []
                     for number in range(FAR):
@@ -129,8 +129,8 @@ async def _compare_distances() -> None:
 
 async def _measure(name: str, store: Store, ledger: LedgerStore) -> None:
     plans, now = load(), datetime.now(UTC)
-    account = (await ledger.accounts.create("integral", plans, now)).id
-    _, key = await ledger.accounts.create_key(account, plans, now)
+    account = (await create_account(ledger, "integral", plans, now)).id
+    _, key = await create_key(ledger, account, plans, now)
 
     async def identify(number: int) -> object:
         return await store.identify(key)

@@ -12,6 +12,7 @@ from typing import Final
 from quota.plans import load
 from quota.store.lmdb_store import LmdbStore
 from tests.bench.load import Server, running
+from tests.quota.filling import create_account, create_key
 
 _LIMITS: Final = "[debit]\n" + "".join(
     f"{plan} = 100000000\n"
@@ -33,8 +34,8 @@ def keys(state: Path, accounts: int) -> Sequence[Headers]:
     """The headers of new accounts of the largest plan, in a new STATE folder."""
     plans, now = load(), datetime.now(UTC)
     store = LmdbStore(state)
-    made = [store.accounts.create("integral", plans, now) for _ in range(accounts)]
-    shown = [store.accounts.create_key(one.result().id, plans, now) for one in made]
+    made = [create_account(store, "integral", plans, now) for _ in range(accounts)]
+    shown = [create_key(store, one.result().id, plans, now) for one in made]
     found = [{"Authorization": f"Bearer {one.result()[1]}"} for one in shown]
     store.close()
     return found

@@ -21,6 +21,7 @@ from tests.bench.synth import writer as synthetic
 from tests.bench.synth.writer import SynthOptions
 from tests.proof.tools import WAIT_S, need, next_line, small
 from tests.proof.writer import ACCOUNTS, COST, LIMIT, NOW, account_of
+from tests.quota.filling import create_account, create_key
 from tests.serve.processes import ask, children, line_of, started, stop
 
 pytestmark = pytest.mark.slow
@@ -128,10 +129,8 @@ def test_a_server_with_a_full_disk_answers_503_to_debits_only_and_resumes(
     state = small_disk / "state"
     store = LmdbStore(state)
     plans, now = load(), datetime.now(UTC)
-    account = store.accounts.create("integral", plans, now).result()
-    key = {
-        "Authorization": f"Bearer {store.accounts.create_key(account.id, plans, now).result()[1]}"
-    }
+    account = create_account(store, "integral", plans, now).result()
+    key = {"Authorization": f"Bearer {create_key(store, account.id, plans, now).result()[1]}"}
     limits = {f"SOCIETES_DEBIT_{plan}": "1000000" for plan in ("INTEGRAL", "VISITEUR")}
 
     with started(data, "--state", str(state), environment=limits) as server:
@@ -192,8 +191,8 @@ def test_a_server_whose_disk_fails_now_and_then_says_503_and_needs_no_restart(
     data, state = tmp_path / "data", tmp_path / "state"
     world.publish(data, [world.company("EE", str(i), f"Ä {i}") for i in range(300)], filed=True)
     store = LmdbStore(state)
-    account = store.accounts.create("integral", plans, now).result()
-    _, text = store.accounts.create_key(account.id, plans, now).result()
+    account = create_account(store, "integral", plans, now).result()
+    _, text = create_key(store, account.id, plans, now).result()
     key = {"Authorization": f"Bearer {text}"}
     command = [fiu_run, "-x", sys.executable, "-m", "serve", "--data", str(data)]
     command += ["--state", str(state), "--port", "0"]

@@ -16,6 +16,7 @@ from quota.plans import load
 from quota.store.lmdb_store import LmdbStore
 from tests import world
 from tests.proof.tools import WAIT_S, small
+from tests.quota.filling import create_account, create_key
 from tests.serve.processes import ask, children, eventually, line_of, started, stop
 
 pytestmark = pytest.mark.slow
@@ -37,8 +38,8 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def account(state: Path) -> Iterator[tuple[LmdbStore, str, dict[str, str]]]:
     """A store opened beside the server's, the id of an account in it, and a header with its key."""
     store, now = LmdbStore(state), datetime.now(UTC)
-    made = store.accounts.create("integral", PLANS, now).result()
-    key = store.accounts.create_key(made.id, PLANS, now).result()[1]
+    made = create_account(store, "integral", PLANS, now).result()
+    key = create_key(store, made.id, PLANS, now).result()[1]
     yield store, made.id, {"Authorization": f"Bearer {key}"}
     store.close()
 

@@ -23,6 +23,7 @@ from redis.exceptions import RedisError
 from quota.plans import load
 from quota.redis.store import RedisStore
 from tests.proof.tools import need
+from tests.quota.filling import create_account, create_key
 from tests.quota.servers import SYNCED, Server, free_port, running
 from tests.serve import world
 from tests.serve.client import Customer
@@ -181,8 +182,8 @@ def cluster(tmp_path: Path, options: Sequence[str]) -> Iterator[Cluster]:
 
 def _customer(server: Server) -> Customer:
     store, now = RedisStore(server.url, create=True), datetime.now(UTC)
-    account = store.accounts.create(PLAN, PLANS, now).result().id
-    key = store.accounts.create_key(account, PLANS, now).result()[1]
+    account = create_account(store, PLAN, PLANS, now).result().id
+    key = create_key(store, account, PLANS, now).result()[1]
     store.close()
     return Customer(account, key)
 

@@ -22,8 +22,11 @@ import orjson
 import pytest
 
 from quota.edge.leases import block
+from quota.ledger import account_rows
+from quota.periods import iso
 from quota.plans import load
 from quota.redis.store import RedisStore
+from tests.quota.filling import create_account, create_key
 from tests.quota.servers import KINDS, Server, running
 from tests.serve import world
 from tests.serve.client import Customer
@@ -89,8 +92,8 @@ def hosts(data: Path, centre: Server, *flags: str, count: int = HOSTS) -> Iterat
 def customer_of(centre: Server) -> Customer:
     store = RedisStore(centre.url, create=True)
     now = datetime.now(UTC)
-    account = store.accounts.create("data", PLANS, now, api_tool=True).result()
-    _, text = store.accounts.create_key(account.id, PLANS, now).result()
+    account = create_account(store, "data", PLANS, now, api_tool=True).result()
+    _, text = create_key(store, account.id, PLANS, now).result()
     store.close()
     return Customer(account.id, text)
 
@@ -269,8 +272,8 @@ def test_hosts_without_leases_need_their_centre(data: Path, centre: Server) -> N
         centre.start()
         again = [eventually(partial(_serves, at, customer)) for at in (one, other)]
         store = RedisStore(centre.url, create=True)
-        (key,) = store.keys_of(customer.account).result()
-        store.accounts.revoke_key(key.id, datetime.now(UTC)).result()
+        (key,) = store.read(account_rows.keys_of, customer.account).result()
+        store.submit(account_rows.revoke_key, key.id, iso(datetime.now(UTC))).result()
         store.close()
         revoked = [ask(address, SEARCH, customer.headers)[0] for address in (one, other)]
 

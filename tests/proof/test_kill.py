@@ -25,6 +25,7 @@ from quota.store.lmdb_store import LmdbStore
 from tests import ROOT
 from tests.proof.hang import report
 from tests.proof.tools import next_line
+from tests.quota.filling import create_account, create_key
 from tests.serve.processes import children
 from tests.world import company, publish
 
@@ -102,8 +103,8 @@ def test_no_charge_is_lost_or_doubled_and_no_limit_passed_when_workers_are_kille
         if number >= FEWEST and time.monotonic() > until:
             break
         now = datetime.now(UTC)
-        account = store.accounts.create("free", PLANS, now).result(ANSWER_SECONDS)
-        _, key = store.accounts.create_key(account.id, PLANS, now).result(ANSWER_SECONDS)
+        account = create_account(store, "free", PLANS, now).result(ANSWER_SECONDS)
+        _, key = create_key(store, account.id, PLANS, now).result(ANSWER_SECONDS)
         answers = asyncio.run(_round(server, key, chance, busy=number % 2 == 0))
         usage = store.usage(account.id, FREE, now).result()
         lost += answers.lost

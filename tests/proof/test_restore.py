@@ -23,6 +23,7 @@ from quota.redis.store import RedisStore
 from quota.store.lmdb_store import FILE, LmdbStore
 from tests import ROOT
 from tests.proof.tools import WAIT_S, need
+from tests.quota.filling import create_account, create_key
 from tests.quota.servers import SYNCED, running
 from tests.quota.small import NOON, PLANS
 from tests.serve.processes import alive, ask, children, eventually, line_of, started
@@ -129,7 +130,7 @@ def test_rows_on_redis_are_brought_back_to_a_second(tmp_path: Path) -> None:
     check_aof = need("redis-check-aof", "redis-tools")
     with running("redis", *SYNCED, "--aof-timestamp-enabled", "yes") as server:
         store = RedisStore(server.url, create=True)
-        store.accounts.create("integral", PLANS, NOON).result()
+        create_account(store, "integral", PLANS, NOON).result()
         _charge(store, 0, 40)
         moment = int(time.time())
         time.sleep(max(0.0, moment + 1.1 - time.time()))
@@ -173,8 +174,8 @@ def _charge(store: RedisStore, first: int, end: int) -> None:
 
 def _key(state: Path) -> dict[str, str]:
     store, plans, now = LmdbStore(state), load(), datetime.now(UTC)
-    account = store.accounts.create("integral", plans, now).result()
-    _, text = store.accounts.create_key(account.id, plans, now).result()
+    account = create_account(store, "integral", plans, now).result()
+    _, text = create_key(store, account.id, plans, now).result()
     store.close()
     return {"Authorization": f"Bearer {text}"}
 

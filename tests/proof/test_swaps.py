@@ -22,6 +22,7 @@ from quota.store.lmdb_store import LmdbStore
 from serve.generation.current_generation import CurrentGeneration
 from tests import world
 from tests.proof.reading import Readers, Response
+from tests.quota.filling import create_account, create_key
 from tests.serve.processes import ask, children, line_of, started, stop
 from tests.world import Company, company
 
@@ -77,8 +78,8 @@ def key(state: Path) -> Iterator[list[dict[str, str]]]:
     store, now = LmdbStore(state), datetime.now(UTC)
     made = []
     for _ in range(1 + SWAPS // 50):
-        account = store.accounts.create("integral", PLANS, now).result()
-        _, text = store.accounts.create_key(account.id, PLANS, now).result()
+        account = create_account(store, "integral", PLANS, now).result()
+        _, text = create_key(store, account.id, PLANS, now).result()
         made.append({"Authorization": f"Bearer {text}"})
     yield made
     store.close()

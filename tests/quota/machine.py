@@ -9,19 +9,25 @@ from datetime import datetime, timedelta, timezone
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
+from quota import credentials
+from quota.accounts import Key
 from quota.credentials import ADDRESS_PREFIX, PREFIX
 from quota.errors import NotAllowedError, UnknownError
-from quota.ledger import calls, row_format
+from quota.ledger import account_rows, activity, calls, row_format
+from quota.ledger.account_rows import ADDRESSES, KEYS, KeyKind
 from quota.ledger.calls import Purchase
 from quota.ledger.exports import Refusal, Reservation
-from quota.periods import months_before
+from quota.periods import iso, months_before
 from quota.redis.store import RedisStore
+from quota.store.future import StoreFuture
 from quota.store.lmdb_store import LmdbStore
+from tests.quota.filling import create_account, create_key
 from tests.quota.model import PACK, PACKS, Model
 from tests.quota.people_machine import PeopleAgainstModel
 from tests.quota.small import MOMENTS, SMALL
 
 COMPANIES = ["EE/10000018", "UK/00944111", "FR/Société Générale", "PL/Żabka"]
+_KINDS = {PREFIX: KEYS, ADDRESS_PREFIX: ADDRESSES}
 SLUGS = ["free", "data", "corporate", "marches", "integral", "carte"]
 
 who = st.integers(0, 2)
@@ -44,7 +50,7 @@ class StoreAgainstModel(PeopleAgainstModel):
         self.model = Model()
         self.reserved: list[Reservation] = []
         self.names = [
-            self.store.accounts.create(plan, SMALL, self.now, nom="Żabka").result().id
+            create_account(self.store, plan, SMALL, self.now, nom="Żabka").result().id
             for plan in plans
         ]
         self.model.plan = dict(zip(self.names, plans, strict=True))
@@ -127,7 +133,7 @@ class StoreAgainstModel(PeopleAgainstModel):
     def add_credits(self, index: int, count: int) -> None:
         allowed = self.model.add_credits(self.names[index], count)
 
-        added = self.store.accounts.add_credits(self.names[index], count)
+        added = self.store.submit(calls.add_credits, self.names[index], count)
 
         if allowed:
             assert added.result() == self.model.packs[self.names[index]]
@@ -140,13 +146,15 @@ class StoreAgainstModel(PeopleAgainstModel):
     def note_matches(self, index: int, companies: list[str]) -> None:
         self.model.matched.setdefault(self.names[index], set()).update(companies)
 
-        self.store.note_matches(self.names[index], companies).result()
+        self.store.submit(activity.note_matches, self.names[index], companies).result()
 
     @rule(index=who, companies=some_companies)
     def ask_for_matches(self, index: int, companies: list[str]) -> None:
         expected = self.model.matched.get(self.names[index], set()).issuperset(companies)
 
-        assert self.store.are_matched(self.names[index], companies).result() is expected
+        assert (
+            self.store.read(activity.are_matched, self.names[index], companies).result() is expected
+        )
 
     # -- exports -------------------------------------------------------------------
 
@@ -193,15 +201,17 @@ class StoreAgainstModel(PeopleAgainstModel):
     def set_plan(self, index: int, plan: str) -> None:
         self.model.plan[self.names[index]] = plan
 
-        assert self.store.accounts.set_plan(self.names[index], plan, SMALL).result().plan == plan
+        assert (
+            self.store.submit(account_rows.set_plan, self.names[index], plan, SMALL).result().plan
+            == plan
+        )
 
     @rule(index=who, kind=st.sampled_from([PREFIX, ADDRESS_PREFIX]))
     def create_key_or_address(self, index: int, kind: str) -> None:
-        account, book = self.names[index], self.store.accounts
+        account = self.names[index]
         allowed = SMALL[self.model.plan[account]].cles_actives
         active = [text for text, owner in self.model.active.items() if owner == account]
-        create = book.create_key if kind == PREFIX else book.create_address
-        future = create(account, SMALL, self.now)
+        future = create_key(self.store, account, SMALL, self.now, kind=_KINDS[kind])
         if sum(text.startswith(kind) for text in active) < allowed:
             key, text = future.result()
             self.model.active[text] = account
@@ -212,14 +222,16 @@ class StoreAgainstModel(PeopleAgainstModel):
     @precondition(lambda self: self.model.key_ids)
     @rule(index=st.integers(0, 99))
     def revoke_key_or_address(self, index: int) -> None:
-        text, book = list(self.model.key_ids)[index % len(self.model.key_ids)], self.store.accounts
+        text = list(self.model.key_ids)[index % len(self.model.key_ids)]
         self.model.active.pop(text, None)
-        of_keys = text.startswith(PREFIX)
-        revoke = book.revoke_key if of_keys else book.revoke_address
-        other = book.revoke_address if of_keys else book.revoke_key
+        kind, other = (KEYS, ADDRESSES) if text.startswith(PREFIX) else (ADDRESSES, KEYS)
 
-        assert revoke(self.model.key_ids[text], self.now).result().revoked
-        assert isinstance(other(self.model.key_ids[text], self.now).exception(), UnknownError)
+        def revoke(kind: KeyKind) -> StoreFuture[Key]:
+            key = self.model.key_ids[text]
+            return self.store.submit(account_rows.revoke_key, key, iso(self.now), kind)
+
+        assert revoke(kind).result().revoked
+        assert isinstance(revoke(other).exception(), UnknownError)
 
     # -- upkeep --------------------------------------------------------------------
 
@@ -258,7 +270,7 @@ class StoreAgainstModel(PeopleAgainstModel):
         for account in self.names:
             expected = self.model.opened.get((account, self.model.month(self.now)), [])
 
-            told = self.store.accounts.recent_charges(account, self.now).result()
+            told = self.store.read(calls.recent_charges, account, self.now).result()
 
             assert [(int(one.at.timestamp()), one.credits, one.subject) for one in told] == (
                 expected[: calls.KEPT_OPENINGS]
@@ -269,7 +281,9 @@ class StoreAgainstModel(PeopleAgainstModel):
         for text in self.model.key_ids:
             owners = {
                 PREFIX: self.store.identify(text).result(),
-                ADDRESS_PREFIX: self.store.accounts.by_address(text).result(),
+                ADDRESS_PREFIX: self.store.identify_by(
+                    credentials.key_digest(text), ADDRESSES
+                ).result(),
             }
             found = owners.pop(PREFIX if text.startswith(PREFIX) else ADDRESS_PREFIX)
 

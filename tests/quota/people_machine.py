@@ -6,10 +6,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from quota.errors import NotAllowedError, QuotaError
-from quota.ledger import tickets
+from quota.ledger import people, tickets
 from quota.ledger.people import ADMINISTRATOR, MEMBER, ROLES
+from quota.new_values import token_digest
+from quota.periods import seconds
 from quota.redis.store import RedisStore
 from quota.store.lmdb_store import LmdbStore
+from tests.quota.filling import accept, ask_for_password, invite
 
 ADDRESSES = ["zoé@exemple.fr", "bob@exemple.fr", "Ψυχή@exemple.gr"]
 _DAYS = {tickets.INVITATION: 7, tickets.PASSWORD: 1}
@@ -38,9 +41,7 @@ class PeopleAgainstModel(RuleBasedStateMachine):
         account = self.names[index]
         member = self.people.get(email, ("",))[0] == account
 
-        made = self.store.accounts.tickets.invite(
-            account, email.upper(), role, self.now, mail=False
-        )
+        made = invite(self.store, account, email.upper(), role, self.now, mail=False)
 
         if member:
             assert isinstance(made.exception(), NotAllowedError)
@@ -49,8 +50,7 @@ class PeopleAgainstModel(RuleBasedStateMachine):
 
     @rule(email=addresses)
     def ask_for_a_password(self, email: str) -> None:
-        book = self.store.accounts.tickets
-        _, token = book.ask_for_password(email, self.now, mail=False).result()
+        _, token = ask_for_password(self.store, email, self.now, mail=False).result()
 
         account = self.people[email][0] if email in self.people else ""
         self._enter(tickets.PASSWORD, account, email, "", token)
@@ -61,10 +61,13 @@ class PeopleAgainstModel(RuleBasedStateMachine):
         kind, token = self.drawn[index % len(self.drawn)]
         link = self.links.get(token)
         usable = link is not None and int(self.now.timestamp()) < int(link[4].timestamp())
-        book = self.store.accounts.tickets
-        use = book.accept if kind == tickets.INVITATION else book.set_password
-
-        used = use(token, text, self.now)
+        used = (
+            accept(self.store, token, text, self.now)
+            if kind == tickets.INVITATION
+            else self.store.submit(
+                tickets.set_password, token_digest(token), text, seconds(self.now)
+            )
+        )
 
         if not usable or link is None:
             assert used.result() is None
@@ -83,9 +86,9 @@ class PeopleAgainstModel(RuleBasedStateMachine):
 
     @rule(email=addresses, role=st.sampled_from(ROLES))
     def set_role(self, email: str, role: str) -> None:
-        if person := self.store.accounts.person_by_email(email).result():
+        if person := self.store.read(people.by_email, email).result():
             account, _, password = self.people[email]
-            changed = self.store.accounts.set_role(account, person.id, role)
+            changed = self.store.submit(people.set_role, account, person.id, role)
             if role == MEMBER and self._is_last(email):
                 assert isinstance(changed.exception(), NotAllowedError)
             else:
@@ -94,9 +97,9 @@ class PeopleAgainstModel(RuleBasedStateMachine):
 
     @rule(email=addresses)
     def remove_person(self, email: str) -> None:
-        if person := self.store.accounts.person_by_email(email).result():
+        if person := self.store.read(people.by_email, email).result():
             account = self.people[email][0]
-            removed = self.store.accounts.remove_person(account, person.id)
+            removed = self.store.submit(tickets.remove_person, account, person.id)
             if self._is_last(email):
                 assert isinstance(removed.exception(), NotAllowedError)
             else:
@@ -107,8 +110,8 @@ class PeopleAgainstModel(RuleBasedStateMachine):
 
     @rule(email=addresses, text=st.sampled_from("δεζ"))
     def change_a_password(self, email: str, text: str) -> None:
-        if person := self.store.accounts.person_by_email(email).result():
-            self.store.accounts.set_password(person.id, text).result()
+        if person := self.store.read(people.by_email, email).result():
+            self.store.submit(tickets.replace_password, person.id, text).result()
             self.people[email] = (*self.people[email][:2], text)
             self._end_links(tickets.PASSWORD, email)
 
@@ -116,9 +119,9 @@ class PeopleAgainstModel(RuleBasedStateMachine):
     def nobody_of_another_organisation_is_removed(self, index: int) -> None:
         for email, (account, _, _) in self.people.items():
             if account != self.names[index]:
-                person = self.store.accounts.person_by_email(email).result()
+                person = self.store.read(people.by_email, email).result()
                 assert person
-                removed = self.store.accounts.remove_person(self.names[index], person.id)
+                removed = self.store.submit(tickets.remove_person, self.names[index], person.id)
                 assert isinstance(removed.exception(), QuotaError)
 
     @rule(index=who)
@@ -126,7 +129,7 @@ class PeopleAgainstModel(RuleBasedStateMachine):
         account = self.names[index]
         found = {
             person.email.casefold(): (person.account, person.role, person.password)
-            for person in self.store.accounts.people_of(account).result()
+            for person in self.store.read(people.people_of, account).result()
         }
 
         assert found == {

@@ -14,6 +14,7 @@ import pytest
 from quota.plans import load
 from quota.store.lmdb_store import LmdbStore
 from tests.quota.command import Command
+from tests.quota.filling import create_key
 from tests.quota.small import NOON
 
 
@@ -85,7 +86,7 @@ def test_account_show_and_list_tell_the_plan_that_is_served(quota: Command) -> N
 def test_a_list_has_a_line_each_whatever_a_label_is(quota: Command, account: str) -> None:
     """A label may come from a form of the pages"""
     store = LmdbStore(quota.state)
-    store.accounts.create_key(account, load(), NOON, label="CRM\nZoé\x1b[2J").result()
+    create_key(store, account, load(), NOON, label="CRM\nZoé\x1b[2J").result()
     store.close()
 
     (line,) = quota("key", "list", account).splitlines()

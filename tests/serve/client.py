@@ -23,9 +23,9 @@ from aiohttp import web
 from quota import plans
 from quota.accounts import Account, effective_plan
 from quota.bursts import BurstLimiter as Limiter
+from quota.ledger import account_rows
 from quota.ledger.exports import Usage
-from quota.store.interface import Store
-from quota.store.ledger_store import LedgerStore
+from quota.store.interface import LedgerStore, Store
 from quota.store.lmdb_store import LmdbStore
 from serve.access.context import Clock, ServerContext, make_context, utc_now
 from serve.access.store_holder import StoreHolder
@@ -36,6 +36,7 @@ from serve.generation.current_generation import CurrentGeneration
 from serve.http.connection import make_server
 from serve.surfaces.site import cookies
 from serve.surfaces.site.cookies import Signer
+from tests.quota.filling import create_account, create_key
 from tests.serve import conformance
 
 # One path of each route that reads a generation, and paths that are refused in different ways.
@@ -102,8 +103,8 @@ class Served:
         """A new account with a key; with the API tool where that is an option, unless told so."""
         tool = PLANS[plan].outil_api == "option" if api_tool is None else api_tool
         now = self.context.now()
-        account: Account = self.store.accounts.create(plan, PLANS, now, api_tool=tool).result(10)
-        _, key = self.store.accounts.create_key(account.id, PLANS, now).result(10)
+        account: Account = create_account(self.store, plan, PLANS, now, api_tool=tool).result(10)
+        _, key = create_key(self.store, account.id, PLANS, now).result(10)
         return Customer(account.id, key)
 
     def ask(
@@ -125,7 +126,7 @@ class Served:
         return reply
 
     def usage(self, customer: Customer) -> Usage:
-        account = self.store.accounts.get(customer.account).result()
+        account = self.store.read(account_rows.account_of, customer.account).result()
         return self.store.usage(
             account.id, effective_plan(account, PLANS), self.context.now()
         ).result()

@@ -5,19 +5,21 @@ Until then it is kept sealed, for minutes; a reload of that page says that it wa
 again makes no second one: it contains their number at the time it was drawn.
 """
 
+import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, NamedTuple
 from urllib.parse import parse_qsl, urlencode
 
-from quota import credentials
+from quota import credentials, new_values
 from quota.accounts import effective_plan, has_tool, subscribed_plan
 from quota.errors import NotAllowedError
+from quota.ledger import account_rows, activity, calls, exports, lists, payments, people, tickets
+from quota.ledger.account_rows import ADDRESSES, KEYS, KeyKind
 from quota.ledger.calls import Opening
 from quota.ledger.exports import CountedExport
-from quota.ledger.lists import LISTS_MOST
-from quota.ledger.tickets import SENT
+from quota.periods import iso, seconds
 from serve.access.call import Response
 from serve.access.rights import ENTREPRISE, MARCHE
 from serve.contract.errors import ApiError
@@ -37,6 +39,7 @@ from serve.surfaces.site.render import page, see_other
 from shards.search.search import ShardSet
 
 _LONGEST_LABEL: Final = 60
+_TOKEN_BYTES: Final = 32
 # The parameters with the token of a key, or an address, that is to be shown.
 _KEY: Final = "cle"
 _ADDRESS: Final = "adresse"
@@ -88,12 +91,12 @@ async def show(request: PageRequest) -> Response:
     for kind in (_KEY, _ADDRESS):
         token = last_value(request.pairs, kind)
         if token is not None and not request.head:
-            text = await request.accounts.unseal_key(token, session.token, request.now)
+            text = await _unsealed_text(request, session, token)
             if text and kind == _ADDRESS:
                 service = request.server.product.operation("reconcile")
                 text = f"{request.origin}{service.path}/{text}" if service else text
             news = f"{kind}_{'made' if text else 'shown'}"
-            return await _page(request, _Notice(news, text=text or ""))
+            return await _page(request, _Notice(news, text=text))
     news = _PASSWORD_CHANGED if last_value(request.pairs, _PASSWORD_CHANGED) is not None else ""
     if last_value(request.pairs, "paiement") == "recu":
         news = "paid"
@@ -105,7 +108,7 @@ async def show(request: PageRequest) -> Response:
 async def create_key(request: PageRequest) -> Response:
     """Make one more key, if the plan allows it (§5 rule 6)."""
     session = _session(request)
-    keys = await request.store.keys_of(session.account.id)
+    keys = await request.store.read(account_rows.keys_of, session.account.id)
     if request.form.get("connues") != str(len(keys)):
         return await _page(request, _Notice("already", 409))
     return await new_key(request, request.form.get("libelle", "").strip()[:_LONGEST_LABEL])
@@ -116,9 +119,7 @@ async def new_key(request: PageRequest, label: str, *, cookie: str | None = None
     session = _session(request)
     throttle_of(request.server).make_key(session.account.id, request.now)
     try:
-        _, text = await request.accounts.create_key(
-            session.account.id, request.server.plans, request.now, label=label
-        )
+        text = await _create(request, session.account.id, label, KEYS)
     except NotAllowedError:
         return await _page(request, _Notice("too_many", 409))
     return await _shown_next(request, session, _KEY, text, cookie)
@@ -128,8 +129,30 @@ async def _shown_next(
     request: PageRequest, session: Session, kind: str, text: str, cookie: str | None = None
 ) -> Response:
     """A redirect to the page that shows a new key or address."""
-    token = await request.accounts.seal_key(text, session.token, request.now)
+    token = secrets.token_urlsafe(_TOKEN_BYTES)
+    name = credentials.sealed_name(token, session.token)
+    sealed = credentials.seal_or_open(token, session.token, text.encode())
+    await request.ledger.submit(activity.keep_sealed, name, sealed, seconds(request.now))
     return see_other(f"/compte?{kind}={token}#{kind}", cookie)
+
+
+async def _unsealed_text(request: PageRequest, session: Session, token: str) -> str:
+    """The key or address that this session sealed; "" the second time, and after some minutes."""
+    name = credentials.sealed_name(token, session.token)
+    sealed = await request.ledger.submit(activity.take_sealed, name, seconds(request.now))
+    return credentials.seal_or_open(token, session.token, sealed or b"").decode()
+
+
+async def _create(request: PageRequest, account: str, label: str, kind: KeyKind) -> str:
+    """Make a key or a reconciliation address; returns its text, which is not stored.
+
+    Raises:
+        NotAllowedError: the account has as many as its plan allows.
+    """
+    key, text = new_values.new_key(account, request.now, label=label, kind=kind)
+    digest = credentials.key_digest(text)
+    await request.ledger.submit(account_rows.create_key, key, digest, request.server.plans, kind)
+    return text
 
 
 async def revoke_key(request: PageRequest) -> Response:
@@ -140,24 +163,24 @@ async def revoke_key(request: PageRequest) -> Response:
     """
     session = _session(request)
     wanted = request.form.get("cle", "")
-    if wanted not in {key.id for key in await request.store.keys_of(session.account.id)}:
+    if wanted not in {
+        key.id for key in await request.store.read(account_rows.keys_of, session.account.id)
+    }:
         raise page_errors.cle_introuvable(wanted)
-    await request.accounts.revoke_key(wanted, request.now)
+    await request.ledger.submit(account_rows.revoke_key, wanted, iso(request.now))
     return see_other("/compte#cles")
 
 
 async def create_address(request: PageRequest) -> Response:
     """Make one more reconciliation address, for a client that sends no header (extensions X5)."""
     session = _session(request)
-    known = await request.accounts.addresses_of(session.account.id)
+    known = await request.ledger.read(account_rows.keys_of, session.account.id, ADDRESSES)
     if request.form.get("connues") != str(len(known)):
         return await _page(request, _Notice("address_already", 409))
     label = request.form.get("libelle", "").strip()[:_LONGEST_LABEL]
     throttle_of(request.server).make_key(session.account.id, request.now)
     try:
-        _, token = await request.accounts.create_address(
-            session.account.id, request.server.plans, request.now, label=label
-        )
+        token = await _create(request, session.account.id, label, ADDRESSES)
     except NotAllowedError:
         return await _page(request, _Notice("too_many_addresses", 409))
     return await _shown_next(request, session, _ADDRESS, token)
@@ -171,10 +194,10 @@ async def revoke_address(request: PageRequest) -> Response:
     """
     session = _session(request)
     wanted = request.form.get("adresse", "")
-    known = await request.accounts.addresses_of(session.account.id)
+    known = await request.ledger.read(account_rows.keys_of, session.account.id, ADDRESSES)
     if wanted not in {one.id for one in known}:
         raise page_errors.cle_introuvable(wanted)
-    await request.accounts.revoke_address(wanted, request.now)
+    await request.ledger.submit(account_rows.revoke_key, wanted, iso(request.now), ADDRESSES)
     return see_other("/compte#adresses")
 
 
@@ -195,7 +218,7 @@ async def change_password(request: PageRequest) -> Response:
     if wrong_password(request, new):
         return await _page(request, _Notice("bad_password", 422))
     hashed = await throttle.hash_password(new, known=True)
-    person = await request.accounts.set_password(session.person.id, hashed)
+    person = await request.ledger.submit(tickets.replace_password, session.person.id, hashed)
     _, cookie = await sessions.begin_session(request.context, person, request.now)
     return see_other(f"/compte?{_PASSWORD_CHANGED}=1#mot-de-passe", cookie)
 
@@ -220,20 +243,21 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
     ):
         # The page to which a log-in leads: a response has one Set-Cookie, and that of the log-in is the session.
         cookie = sessions.device_cookie(request.context, session.person)
-    book, now = request.accounts, request.now
-    with request.store.batch_reads():
-        all_keys, addresses = request.store.keys_of(account.id), book.addresses_of(account.id)
-        usage, payments = request.store.usage(account.id, plan, now), book.payments_of(account.id)
-        last_exports, people = book.last_exports(account.id), book.count_of(account.id)
-        by_day, tickets = (
-            book.calls_by_day(account.id, _DAYS, now),
-            book.tickets.of_account(account.id, now),
-        )
-        key_use = book.key_use(account.id, _DAYS, now, *request.server.key_usage.unsaved_calls)
-        charges = book.recent_charges(account.id, now)
-        own_lists = request.store.lists.of_account(account.id, now)
+    ledger, now, unsaved = request.ledger, request.now, request.server.key_usage.unsaved_calls
+    with ledger.batch_reads():
+        all_keys = ledger.read(account_rows.keys_of, account.id)
+        addresses = ledger.read(account_rows.keys_of, account.id, ADDRESSES)
+        usage = ledger.usage(account.id, plan, now)
+        paid = ledger.read(payments.of_account, account.id)
+        exported = ledger.read(exports.counted_exports, account.id)
+        members = ledger.read(people.count_of, account.id)
+        by_day = ledger.read(activity.calls_by_day, account.id, _DAYS, now)
+        open_tickets = ledger.read(tickets.of_account, account.id, seconds(now))
+        key_use = ledger.read(activity.key_use, account.id, _DAYS, now, *unsaved)
+        charges = ledger.read(calls.recent_charges, account.id, now)
+        own_lists = ledger.read(lists.of_account, account.id, seconds(now))
     use = await key_use
-    exports = await last_exports
+    last_exports = await exported
     keys = sorted(await all_keys, key=lambda key: key.created, reverse=True)
     return page(
         request, "account.html",
@@ -249,22 +273,22 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         usage=await usage,
         keys=keys,
         lists=await own_lists,
-        lists_most=LISTS_MOST,
+        lists_most=lists.LISTS_MOST,
         active=sum(key.revoked is None for key in keys),
         addresses=await addresses,
-        payments=await payments,
-        exports=[(one, _repeat_fields(one)) for one in exports],
-        has_lists=_has_lists(exports),
+        payments=await paid,
+        exports=[(one, _repeat_fields(one)) for one in last_exports],
+        has_lists=_has_lists(last_exports),
         billing=request.server.service(StripeAccount) is not None,
         plan_name=lambda slug: request.t(plans[slug].nom, plans[slug].nom_en),
         day_of=lambda seconds: datetime.fromtimestamp(seconds, UTC).date().isoformat(),
         by_day=await by_day,
         by_key=use.calls,
         last_used=use.last,
-        people=await people,
+        people=await members,
         unsent=sum(
-            bool(ticket.error) and ticket.mail != SENT
-            for ticket in await tickets
+            bool(ticket.error) and ticket.mail != tickets.SENT
+            for ticket in await open_tickets
         ),
         news=notice.news,
         text=notice.text,

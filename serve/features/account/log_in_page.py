@@ -13,13 +13,15 @@ that was used, has expired or never existed gets one and the same page.
 
 import re
 from dataclasses import replace
-from functools import partial
 from typing import Final
 
+from quota.accounts import FREE
 from quota.errors import NotAllowedError
-from quota.ledger import tickets
+from quota.ledger import account_rows, people, tickets
 from quota.ledger.people import is_email
 from quota.ledger.tickets import Ticket
+from quota.new_values import new_account, new_person, new_ticket, token_digest
+from quota.periods import seconds
 from serve.access.call import Response
 from serve.features.account import account_page, outbox
 from serve.features.account.login_throttle import throttle_of
@@ -40,7 +42,7 @@ async def sign_up_form(request: PageRequest) -> Response:
         ApiError: 503: this server has no accounts.
         StoreUnavailable
     """
-    _ = request.accounts
+    _ = request.ledger
     if request.session:
         return see_other(_ACCOUNT)
     free = request.server.plans["free"]
@@ -62,14 +64,11 @@ async def sign_up(request: PageRequest) -> Response:
         return page(request, "sign_up.html", status=422, wrong=wrong, given=given, free=free)
     throttle.sign_up(request.trace.address, request.now)
     hashed = await throttle.hash_password(password)
-    await request.accounts.sign_up(
-        given["organisation"],
-        given["email"],
-        hashed,
-        plans,
-        request.now,
-        confirmed=not request.mails,
+    account = new_account(FREE, request.now, nom=given["organisation"])
+    person = new_person(
+        account.id, given["email"], hashed, request.now, confirmed=not request.mails
     )
+    await request.ledger.submit(people.sign_up, account, person, plans)
     return page(request, "log_in.html", news="signed_up", email=given["email"], suite="")
 
 
@@ -80,7 +79,7 @@ async def log_in_form(request: PageRequest) -> Response:
         ApiError: 503: this server has no accounts.
         StoreUnavailable
     """
-    _ = request.accounts
+    _ = request.ledger
     suite = last_value(request.pairs, "suite") or ""
     if request.session:
         return see_other(_own_path(suite))
@@ -99,13 +98,13 @@ async def log_in(request: PageRequest) -> Response:
     suite = form.get("suite", "")
     device = sessions.device(request.context, request.device, email)
     throttle.log_in(request.trace.address, email, request.now, device)
-    person = await request.accounts.person_by_email(email)
+    person = await request.ledger.read(people.by_email, email)
     stored = person.password if person else None
     is_right = await throttle.is_right(password, stored, known=device is not None)
     if person is None or not is_right:
         return page(request, "log_in.html", status=403, news="refused", email=email, suite=suite)
     session, cookie = await sessions.begin_session(request.context, person, request.now)
-    if not await request.store.keys_of(session.account.id):
+    if not await request.store.read(account_rows.keys_of, session.account.id):
         label = request.t("Première clé", "First key")
         return await account_page.new_key(replace(request, session=session), label, cookie=cookie)
     return see_other(_own_path(suite), cookie)
@@ -187,7 +186,8 @@ async def confirm(request: PageRequest) -> Response:
     ticket = await _own_confirmation(request)
     throttle_of(request.server).use_link(request.trace.address, ticket.id, request.now)
     token, person = request.segments[0], ticket.person
-    if await request.accounts.tickets.confirm(token, person, request.now) is None:
+    moment = seconds(request.now)
+    if await request.ledger.submit(tickets.confirm, token_digest(token), person, moment) is None:
         raise page_errors.lien_perime()
     return see_other(f"{_ACCOUNT}?confirmation=faite")
 
@@ -198,9 +198,8 @@ async def send_confirmation(request: PageRequest) -> Response:
     person = request.session.person
     if not request.mails or person.confirmed:
         return see_other(_ACCOUNT)
-    await request.accounts.tickets.ask_for_confirmation(
-        person.email, request.now, lang=request.lang
-    )
+    new = new_ticket(tickets.CONFIRMATION, person.email, request.now, mail=True, lang=request.lang)
+    await request.ledger.submit(tickets.ask_for_link, new.ticket, new.digest)
     outbox.wake(request.server)
     return see_other(f"{_ACCOUNT}?confirmation=envoyee")
 
@@ -212,7 +211,7 @@ async def lost_form(request: PageRequest) -> Response:
         ApiError: 503: this server has no accounts.
         StoreUnavailable
     """
-    _ = request.accounts
+    _ = request.ledger
     return page(request, "lost_password.html", news="", email="")
 
 
@@ -228,9 +227,8 @@ async def send_password_link(request: PageRequest) -> Response:
         news = "wrong" if request.mails else ""
         return page(request, "lost_password.html", status=422, news=news, email=email)
     throttle_of(request.server).count_lost_password(request.trace.address, request.now)
-    await request.accounts.tickets.ask_for_password(
-        email, request.now, mail=True, lang=request.lang
-    )
+    new = new_ticket(tickets.PASSWORD, email, request.now, mail=True, lang=request.lang)
+    await request.ledger.submit(tickets.ask_for_link, new.ticket, new.digest)
     outbox.wake(request.server)
     return page(request, "lost_password.html", news="sent", email=email)
 
@@ -242,11 +240,15 @@ async def _use(request: PageRequest, kind: str) -> Response:
     if message := account_page.wrong_password(request, password):
         return await _form(request, ticket, status=422, wrong=message)
     hashed = await throttle.hash_password(password, known=True)
-    book = request.accounts.tickets
-    accept = partial(book.accept, mails=request.mails)
-    use = accept if kind == tickets.INVITATION else book.set_password
+    digest, moment = token_digest(request.segments[0]), seconds(request.now)
     try:
-        person = await use(request.segments[0], hashed, request.now)
+        if kind == tickets.INVITATION:
+            new = new_person("", "", hashed, request.now, people.MEMBER)
+            person = await request.ledger.submit(
+                tickets.accept, digest, new, moment, mails=request.mails
+            )
+        else:
+            person = await request.ledger.submit(tickets.set_password, digest, hashed, moment)
     except NotAllowedError:
         return await _form(request, ticket, status=409, in_use=True)
     if person is None:  # used by another request meanwhile
@@ -256,7 +258,8 @@ async def _use(request: PageRequest, kind: str) -> Response:
 
 
 async def _ticket(request: PageRequest, kind: str) -> Ticket:
-    ticket = await request.accounts.tickets.find(request.segments[0], kind, request.now)
+    digest, moment = token_digest(request.segments[0]), seconds(request.now)
+    ticket = await request.ledger.read(tickets.open_ticket, digest, kind, moment)
     if ticket is None or not ticket.account:
         raise page_errors.lien_perime()
     return ticket
@@ -273,8 +276,10 @@ async def _takes_over(request: PageRequest, ticket: Ticket) -> bool:
     """Whether a link for another password takes the account from whoever used the address without confirming it."""
     if ticket.kind != tickets.PASSWORD or ticket.mail == tickets.NO_MAIL:
         return False
-    person = await request.accounts.person_by_email(ticket.email)
-    return person is not None and not person.confirmed and await request.accounts.is_alone(person)
+    person = await request.ledger.read(people.by_email, ticket.email)
+    if person is None or person.confirmed:
+        return False
+    return await request.ledger.read(people.is_alone, person)
 
 
 async def _form(
@@ -285,7 +290,7 @@ async def _form(
     wrong: str = "",
     in_use: bool = False,
 ) -> Response:
-    account = await request.accounts.get(ticket.account)
+    account = await request.ledger.read(account_rows.account_of, ticket.account)
     return page(
         request, "one_time_link.html",
         status=status, ticket=ticket, account=account, wrong=wrong, in_use=in_use,

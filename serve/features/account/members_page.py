@@ -11,8 +11,10 @@ from datetime import UTC, datetime
 from typing import Final
 
 from quota.errors import NotAllowedError, UnknownError
+from quota.ledger import people, tickets
 from quota.ledger.people import ADMINISTRATOR, MEMBER, ROLES, is_email
-from quota.ledger.tickets import INVITATION, Ticket
+from quota.new_values import NewTicket, new_ticket
+from quota.periods import seconds
 from serve.access.call import Response
 from serve.features.account import outbox
 from serve.features.account.login_throttle import throttle_of
@@ -75,44 +77,45 @@ async def _invite(request: PageRequest, session: Session) -> Response:
     _count(request, session)
     if request.mails:
         throttle_of(request.server).mail(email, request.now)
-    ticket, token = await request.accounts.tickets.invite(
-        session.account.id, email, role, request.now, mail=request.mails, lang=request.lang
-    )
-    return await _show_link(request, ticket, token)
+    new = new_ticket(
+        tickets.INVITATION, email, request.now,
+        mail=request.mails, account=session.account.id, role=role, lang=request.lang,
+    )  # fmt: skip
+    return await _show_link(request, new)
 
 
 async def _make_link(request: PageRequest, session: Session) -> Response:
     """A link by which a member of this organisation chooses another password."""
     wanted = request.form.get("personne", "")
-    people = await request.accounts.people_of(session.account.id)
-    person = next((person for person in people if person.id == wanted), None)
+    members = await request.ledger.read(people.people_of, session.account.id)
+    person = next((person for person in members if person.id == wanted), None)
     if person is None:
         raise page_errors.personne_introuvable(wanted)
     _count(request, session)
-    ticket, token = await request.accounts.tickets.ask_for_password(
-        person.email, request.now, mail=request.mails, lang=request.lang
+    new = new_ticket(
+        tickets.PASSWORD, person.email, request.now, mail=request.mails, lang=request.lang
     )
-    return await _show_link(request, ticket, token)
+    return await _show_link(request, new)
 
 
 async def _hand_over(request: PageRequest, session: Session) -> Response:
     """A link to hand over in place of a mail that does not go out; it replaces the mail."""
-    open_tickets = await request.accounts.tickets.of_account(session.account.id, request.now)
+    open_tickets = await request.ledger.read(
+        tickets.of_account, session.account.id, seconds(request.now)
+    )
     wanted = request.form.get("billet", "")
     known = next((ticket for ticket in open_tickets if ticket.id == wanted), None)
     if known is None:
         raise page_errors.lien_perime()
     _count(request, session)
-    book = request.accounts.tickets
-    if known.kind == INVITATION:
-        ticket, token = await book.invite(
-            session.account.id, known.email, known.role, request.now, mail=False, lang=known.lang
-        )
+    if known.kind == tickets.INVITATION:
+        new = new_ticket(
+            tickets.INVITATION, known.email, request.now,
+            mail=False, account=session.account.id, role=known.role, lang=known.lang,
+        )  # fmt: skip
     else:
-        ticket, token = await book.ask_for_password(
-            known.email, request.now, mail=False, lang=known.lang
-        )
-    return await _show_link(request, ticket, token)
+        new = new_ticket(tickets.PASSWORD, known.email, request.now, mail=False, lang=known.lang)
+    return await _show_link(request, new)
 
 
 def _count(request: PageRequest, session: Session) -> None:
@@ -121,28 +124,33 @@ def _count(request: PageRequest, session: Session) -> None:
     throttle_of(request.server).invite(session.account, session.person.id, address, request.now)
 
 
-async def _show_link(request: PageRequest, ticket: Ticket, token: str) -> Response:
-    if not token:
+async def _show_link(request: PageRequest, new: NewTicket) -> Response:
+    """Store an invitation, or a ticket for another password, and show its link unless it is mailed."""
+    is_invitation = new.ticket.kind == tickets.INVITATION
+    store = tickets.issue if is_invitation else tickets.ask_for_link
+    ticket = await request.ledger.submit(store, new.ticket, new.digest)
+    if not new.token:
         outbox.wake(request.server)
         return see_other(_MEMBERS)
-    link = f"{request.origin}/{PATHS[ticket.kind]}/{token}"
+    link = f"{request.origin}/{PATHS[ticket.kind]}/{new.token}"
     return await _page(request, _Outcome("linked", link=link, email=ticket.email))
 
 
 async def _set_role(request: PageRequest, session: Session) -> Response:
     person, role = request.form.get("personne", ""), request.form.get("role", "")
-    await request.accounts.set_role(session.account.id, person, role)
+    await request.ledger.submit(people.set_role, session.account.id, person, role)
     return see_other(_MEMBERS)
 
 
 async def _remove(request: PageRequest, session: Session) -> Response:
     person = request.form.get("personne", "")
-    await request.accounts.remove_person(session.account.id, person)
+    await request.ledger.submit(tickets.remove_person, session.account.id, person)
     return see_other("/" if person == session.person.id else _MEMBERS)
 
 
 async def _withdraw(request: PageRequest, session: Session) -> Response:
-    await request.accounts.tickets.withdraw(session.account.id, request.form.get("billet", ""))
+    ticket = request.form.get("billet", "")
+    await request.ledger.submit(tickets.withdraw, session.account.id, ticket)
     return see_other(_MEMBERS)
 
 
@@ -158,19 +166,17 @@ _ACTS: Final[Mapping[str, Callable[[PageRequest, Session], Awaitable[Response]]]
 
 async def _page(request: PageRequest, outcome: _Outcome) -> Response:
     session = _session(request)
-    account, book = session.account, request.accounts
-    with request.store.batch_reads():
-        people, tickets = (
-            book.people_of(account.id),
-            book.tickets.of_account(account.id, request.now),
-        )
+    account, ledger = session.account, request.ledger
+    with ledger.batch_reads():
+        members = ledger.read(people.people_of, account.id)
+        open_tickets = ledger.read(tickets.of_account, account.id, seconds(request.now))
     return page(
         request, "members.html",
         status=outcome.status,
         account=account,
         me=session.person,
-        people=await people,
-        tickets=await tickets,
+        people=await members,
+        tickets=await open_tickets,
         at=lambda seconds: datetime.fromtimestamp(seconds, UTC),
         outcome_=outcome,
     )  # fmt: skip

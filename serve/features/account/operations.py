@@ -10,6 +10,7 @@ from typing import Final
 import orjson
 
 from quota.accounts import Account, Key, has_tool
+from quota.ledger import account_rows
 from quota.ledger.calls import Meter
 from serve.access import counter_headers
 from serve.access.billing import Counting
@@ -44,7 +45,7 @@ async def compte(request: Request, counting: Counting) -> CallResult[Compte]:
     plan = request.caller.plan
     with counting.store.batch_reads():
         counters = counting.store.usage(account.id, plan, counting.now)
-        keys = counting.store.keys_of(account.id)
+        keys = counting.store.read(account_rows.keys_of, account.id)
     usage = await counters
     content = Compte(
         compte=_account(account),
@@ -116,7 +117,7 @@ def open_account(context: ServerContext, limiter: Limiter) -> OpenFeature:
         context.services[StripeAccount] = StripeAccount(config.paiement, config.base_url)
     if not config.courriel:
         return OpenFeature()
-    outbox = Outbox(config.courriel, lambda: holder.store.accounts, config.base_url, context.now)
+    outbox = Outbox(config.courriel, lambda: holder.store.ledger, config.base_url, context.now)
     context.services[Outbox] = outbox
     context.metrics.mails = outbox.count
     return OpenFeature(background=outbox.run)

@@ -18,9 +18,11 @@ from email.utils import format_datetime, parseaddr
 from typing import Final, NamedTuple
 
 from quota.errors import NotAllowedError, QuotaError
-from quota.ledger import tickets
+from quota.ledger import account_rows, people, tickets
 from quota.ledger.tickets import Ticket
-from quota.store.account_book import AccountBook
+from quota.new_values import new_token, token_digest
+from quota.periods import seconds
+from quota.store.interface import LedgerStore
 from serve.access.context import ServerContext
 from serve.config import STARTTLS, TLS, MailSettings, secret
 
@@ -95,14 +97,14 @@ class Outbox:
     def __init__(
         self,
         settings: MailSettings,
-        accounts: Callable[[], AccountBook | None],
+        ledger: Callable[[], LedgerStore | None],
         base_url: str,
         now: Callable[[], datetime],
     ) -> None:
         """Check the settings.
 
         Args:
-            accounts: the accounts of the store, None at an edge; raises StoreUnavailable.
+            ledger: the store with the mails, None at an edge; raises StoreUnavailable.
             base_url: the beginning of the links.
 
         Raises:
@@ -110,7 +112,7 @@ class Outbox:
         """
         _check_settings(settings)
         self._settings = settings
-        self._accounts = accounts
+        self._ledger = ledger
         self._base_url = base_url
         self._now = now
         self._woken = asyncio.Event()
@@ -140,24 +142,27 @@ class Outbox:
                 continue
 
     async def _deliver(self) -> None:
-        accounts = self._accounts()
-        if accounts is None:
+        ledger = self._ledger()
+        if ledger is None:
             return
-        self._waiting = await accounts.tickets.waiting_mails(self._now())
-        while await accounts.tickets.is_due(self._now()):
-            ticket, token = await accounts.tickets.claim(self._now())
+        self._waiting = await ledger.read(tickets.waiting_mails, seconds(self._now()))
+        while await ledger.read(tickets.is_due, seconds(self._now())):
+            token = new_token()
+            ticket = await ledger.submit(tickets.claim, token_digest(token), seconds(self._now()))
             if ticket is None:  # another process was faster
                 return
-            account = await accounts.get(ticket.account)
-            person = await accounts.person_by_email(ticket.email)
+            account = await ledger.read(account_rows.account_of, ticket.account)
+            person = await ledger.read(people.by_email, ticket.email)
             takes_over = (
-                person is not None and not person.confirmed and await accounts.is_alone(person)
+                person is not None
+                and not person.confirmed
+                and await ledger.read(people.is_alone, person)
             )
             delivery = await self._send(
                 ticket, account.nom or account.id, token, takes_over=takes_over
             )
-            await accounts.tickets.settle(ticket.id, delivery.state, delivery.error)
-            self._waiting = await accounts.tickets.waiting_mails(self._now())
+            await ledger.submit(tickets.settle, ticket.id, delivery.state, delivery.error)
+            self._waiting = await ledger.read(tickets.waiting_mails, seconds(self._now()))
             if delivery.error:
                 _log.warning("mail of %s: %s (%s)", ticket.id, delivery.error, delivery.state)
 

@@ -11,8 +11,10 @@ from functools import partial
 from typing import Final
 
 from quota.errors import NotAllowedError, UnknownError
+from quota.ledger import payments
 from quota.ledger.payments import Payment, served_subscription
 from quota.ledger.people import ADMINISTRATOR
+from quota.periods import seconds
 from quota.plans import Plan
 from serve.access.call import Response
 from serve.access.rights import apercu, monthly_price
@@ -70,9 +72,9 @@ async def buy(request: PageRequest) -> Response:
     if session is None:
         return see_other("/connexion?suite=/tarifs")
     _check(request, session)
-    payments = await request.accounts.payments_of(session.account.id)
-    running = served_subscription(payments)
-    customer = next((one.customer for one in payments if one.customer), "")
+    paid = await request.ledger.read(payments.of_account, session.account.id)
+    running = served_subscription(paid)
+    customer = next((one.customer for one in paid if one.customer), "")
     buyer = Buyer(session.account.id, session.person.email, customer, request.lang)
     try:
         if "pack" in request.form and stripe.settings.pack_eur:
@@ -99,8 +101,8 @@ async def invoices(request: PageRequest) -> Response:
     stripe, session = _account(request), request.session
     assert session  # the route is `personal`
     _check(request, session)
-    payments = await request.accounts.payments_of(session.account.id)
-    customer = next((one.customer for one in payments if one.customer), "")
+    paid = await request.ledger.read(payments.of_account, session.account.id)
+    customer = next((one.customer for one in paid if one.customer), "")
     if not customer:
         raise page_errors.sans_facture()
     try:
@@ -126,7 +128,7 @@ async def event(request: PageRequest) -> Response:
         if stripe_event.subscription:
             await _synchronize(request, stripe, stripe_event.subscription)
         if pack := stripe_event.pack:
-            await _apply(request, pack, lambda: request.accounts.add_pack(pack))
+            await _apply(request, pack, lambda: request.ledger.submit(payments.add_pack, pack))
     except StripeError as error:
         _log.error("event %s: %s; Stripe sends it again", stripe_event.kind, error)
         raise page_errors.paiement_indisponible() from error
@@ -159,11 +161,13 @@ async def _synchronize(request: PageRequest, stripe: StripeAccount, name: str) -
         ApiError: as `_apply`.
     """
     for _ in range(_ATTEMPTS):
-        known = await request.accounts.payment_version(name)
+        known = await request.ledger.read(payments.version, name)
         state = await stripe.subscription(name)
         if state is None:
             return
-        applying = partial(request.accounts.apply_subscription, state, known, request.server.plans)
+        applying = partial(
+            request.ledger.submit, payments.apply, state, known, request.server.plans
+        )
         if await _apply(request, state, applying):
             return
     raise StripeError(f"{name} is being changed by other processes")
@@ -180,7 +184,8 @@ async def _apply(
     try:
         return await apply()
     except (UnknownError, NotAllowedError) as error:
-        await request.accounts.note_unapplied(payment, str(error), request.now)
+        moment = seconds(request.now)
+        await request.ledger.submit(payments.note_unapplied, payment, str(error), moment)
         _log.error(
             "%s was paid and not applied: %s; `quota payment unapplied` lists it", payment.id, error
         )

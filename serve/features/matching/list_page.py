@@ -19,6 +19,8 @@ from urllib.parse import quote, urlencode
 import orjson
 
 from quota.errors import UnknownError
+from quota.ledger import lists
+from quota.periods import seconds
 from serve.access import admission, loop_guard
 from serve.access.call import Response
 from serve.contract import errors, files, reasons
@@ -124,12 +126,14 @@ async def _choose(request: PageRequest, opened: OpenList) -> Response:
 
 async def _rename(request: PageRequest, opened: OpenList) -> Response:
     name = " ".join(request.form.get("nom", "").split()) or opened.head.name
-    await request.store.lists.rename(opened.head, name, request.now)
+    head, now = opened.head, seconds(request.now)
+    await request.store.submit(lists.rename, head.id, head.account, name, now)
     return see_other(f"{PATH}{opened.code}")
 
 
 async def _delete(request: PageRequest, opened: OpenList) -> Response:
-    await request.store.lists.delete(opened.head, request.now)
+    head, now = opened.head, seconds(request.now)
+    await request.store.submit(lists.delete, head.id, head.account, now)
     return see_other("/compte#listes" if opened.head.account else "/rapprochement")
 
 

@@ -18,6 +18,8 @@ from typing import Any, Final, NamedTuple
 from quota.errors import NotAllowedError, StoreUnavailable, UnknownError
 from quota.ledger import lists
 from quota.ledger.lists import ListPart
+from quota.new_values import new_list
+from quota.periods import seconds
 from serve.access import admission, loop_guard
 from serve.access.admission import Call
 from serve.access.call import PreparedCall, Request, Response
@@ -164,7 +166,9 @@ async def _answer_to_table(
     if opened:
         code, account = opened.code, opened.head.account
         try:
-            await request.store.lists.append(code, account, first - 1, part, request.now)
+            await request.store.submit(
+                lists.append, opened.head.id, account, first - 1, part, seconds(request.now)
+            )
         except UnknownError as error:  # it was deleted meanwhile
             raise page_errors.liste_introuvable() from error
         except NotAllowedError as error:  # another form has continued it meanwhile
@@ -249,7 +253,8 @@ async def _check_room(request: PageRequest, table: ListFile, *, is_new: bool) ->
     lines = len(table.rows)
     wanted = lists.ListSize(int(is_new), lines, _sent(request) + _ANSWER_BYTES * lines)
     try:
-        await request.store.lists.check_room(request.session.account.id, wanted, request.now)
+        account = request.session.account.id
+        await request.store.read(lists.check_room, account, wanted, seconds(request.now))
     except NotAllowedError as error:
         raise page_errors.listes_pleines() from error
 
@@ -273,8 +278,9 @@ async def _keep(request: PageRequest, own: bytes, part: ListPart, outcome: str) 
     """
     account = request.session.account.id if request.session else ""
     name = _name(request)
+    head, code = new_list(account, name, request.now)
     try:
-        code = await request.store.lists.create(account, name, own, part, request.now)
+        await request.store.submit(lists.create, head, own, part)
     except NotAllowedError as error:
         if account:
             raise page_errors.listes_pleines() from error

@@ -5,7 +5,9 @@ from typing import Any, Final
 
 import orjson
 
+from quota import credentials
 from quota.accounts import effective_plan
+from quota.ledger.account_rows import ADDRESSES
 from serve.access import admission
 from serve.access.admission import AdmittedCaller
 from serve.access.call import (
@@ -163,8 +165,9 @@ async def _admit(request: HttpRequest, token: str) -> AdmittedCaller:
     context, trace = request.context, request.trace
     if token == OPEN:
         return await admission.admit(context, request.authorization, trace)
-    accounts = context.holder.store.accounts  # an edge has none
-    account = await accounts.by_address(token) if accounts else None
+    ledger = context.holder.store.ledger  # an edge has none
+    digest = credentials.key_digest(token)
+    account = await ledger.identify_by(digest, ADDRESSES) if ledger else None
     if account is None:
         await context.lanes.enter(trace)
         context.gate.files(trace.address, context.now())

@@ -17,7 +17,10 @@ import orjson
 import zstandard
 
 from quota.errors import UnknownError
+from quota.ledger import lists
 from quota.ledger.lists import CHUNK_LINES, NO_CHOICE, ListPart, ListRows, MatchedList
+from quota.new_values import list_id
+from quota.periods import seconds
 from serve.access import loop_guard
 from serve.features.matching.answers import LigneRapprochee, LigneRefusee
 from serve.features.matching.line_list import ListedLine
@@ -226,7 +229,7 @@ async def open_list(request: PageRequest, code: str) -> OpenList:
         ApiError: 404: it does not exist, has expired, or belongs to another account; the error is the same.
         StoreUnavailable
     """
-    rows = await request.store.lists.find(code, request.now)
+    rows = await request.store.read(lists.rows_of, list_id(code), seconds(request.now))
     account = request.session.account.id if request.session else ""
     if rows is None or (rows.head.account and request.session and rows.head.account != account):
         raise page_errors.liste_introuvable()
@@ -270,7 +273,7 @@ async def lines_at(
     numbers = sorted({place // CHUNK_LINES for place in places})
     chunks = opened.chunks
     if chunks is None:
-        chunks = await request.store.lists.chunks(opened.head, numbers)
+        chunks = await request.store.read(lists.chunks_of, opened.head.id, numbers)
     wanted = [place for place in places if place // CHUNK_LINES in chunks]
     jobs = (
         partial(
@@ -331,7 +334,7 @@ async def line_at(request: PageRequest, opened: OpenList, place: int) -> StoredL
         StoreUnavailable
     """
     number = place // CHUNK_LINES
-    chunks = await request.store.lists.chunks(opened.head, [number])
+    chunks = await request.store.read(lists.chunks_of, opened.head.id, [number])
     if number not in chunks or not 0 <= place < opened.head.lines:
         raise page_errors.liste_introuvable()
     size = len(chunks[number]) * _SMALLEST_RATIO
@@ -347,7 +350,8 @@ async def choose(request: PageRequest, opened: OpenList, place: int, choice: int
     """
     mark = NO_CHOICE if choice is None else choice
     try:
-        await request.store.lists.choose(opened.head, {place: mark}, request.now)
+        head, now = opened.head, seconds(request.now)
+        await request.store.submit(lists.choose, head.id, head.account, {place: mark}, now)
     except UnknownError as error:
         raise page_errors.liste_introuvable() from error
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import orjson
 
+from quota.ledger import account_rows
 from serve.access.call import Response
 from serve.access.rights import apercu
 from serve.contract.errors import CODES
@@ -73,7 +74,7 @@ async def described_object(request: PageRequest) -> Response:
 async def _page(request: PageRequest, template: str, **values: Any) -> Response:
     reference = _reference(request)
     session = request.session
-    keys = await request.store.keys_of(session.account.id) if session else ()
+    keys = await request.store.read(account_rows.keys_of, session.account.id) if session else ()
     return page(
         request, f"docs/{template}.html",
         reference=reference,

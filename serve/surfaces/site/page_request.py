@@ -14,8 +14,7 @@ from urllib.parse import quote, unquote, urlsplit
 from quota.accounts import Account
 from quota.ledger.calls import Meter
 from quota.ledger.people import Person
-from quota.store.account_book import AccountBook
-from quota.store.interface import Store
+from quota.store.interface import LedgerStore, Store
 from serve.access.call import Response
 from serve.access.context import ServerContext
 from serve.access.rights import Caller
@@ -227,17 +226,17 @@ class PageContext:
         return self.server.holder.store
 
     @property
-    def accounts(self) -> AccountBook:
-        """The accounts and people of the store.
+    def ledger(self) -> LedgerStore:
+        """The store, with its accounts and people.
 
         Raises:
             ApiError: 503: an edge has neither (`quota/edge/edge_store.py`).
             StoreUnavailable
         """
-        accounts = self.store.accounts
-        if accounts is None:
+        ledger = self.store.ledger
+        if ledger is None:
             raise page_errors.comptes_au_centre()
-        return accounts
+        return ledger
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,9 +301,9 @@ class PageRequest:
         return self.context.store
 
     @property
-    def accounts(self) -> AccountBook:
-        """As `PageContext.accounts`, with its errors."""
-        return self.context.accounts
+    def ledger(self) -> LedgerStore:
+        """As `PageContext.ledger`, with its errors."""
+        return self.context.ledger
 
     @property
     def mails(self) -> bool:

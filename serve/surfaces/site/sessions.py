@@ -14,7 +14,9 @@ import secrets
 from datetime import datetime, timedelta
 from typing import Final
 
+from quota.ledger import account_rows, people
 from quota.ledger.people import Person, fold_email
+from quota.periods import seconds
 from serve.surfaces.site import cookies
 from serve.surfaces.site.page_request import PageContext, Session
 
@@ -38,7 +40,7 @@ async def find_session(context: PageContext, cookie: str | None, now: datetime) 
     if shape is None or not is_signed(context, cookie):
         return None
     token = bytes.fromhex(shape[2])
-    found = await context.accounts.session(shape[1], token, now)
+    found = await context.ledger.session(shape[1], token, seconds(now))
     return None if found is None else Session(*found, token)
 
 
@@ -53,17 +55,19 @@ def is_signed(context: PageContext, cookie: str | None) -> bool:
 async def begin_session(context: PageContext, person: Person, now: datetime) -> tuple[Session, str]:
     """A new session, and the Set-Cookie header that gives it to the browser."""
     token = secrets.token_bytes(_BYTES)
-    await context.accounts.open_session(person.id, token, now, now + LASTS)
+    start, end = seconds(now), seconds(now + LASTS)
+    await context.ledger.submit(people.open_session, person.id, token, start, end)
     text = f"{person.id}.{token.hex()}"
     value = f"{text}.{context.signer.signature(_PURPOSE, text)}"
-    seconds = int(LASTS.total_seconds())
-    cookie = cookies.set_cookie(cookies.SESSION, value, seconds, secure=context.is_secure)
-    return Session(person, await context.accounts.get(person.account), token), cookie
+    lifetime = int(LASTS.total_seconds())
+    cookie = cookies.set_cookie(cookies.SESSION, value, lifetime, secure=context.is_secure)
+    account = await context.ledger.read(account_rows.account_of, person.account)
+    return Session(person, account, token), cookie
 
 
 async def end_session(context: PageContext, session: Session) -> str:
     """End a session; return the Set-Cookie header that removes it from the browser."""
-    await context.accounts.close_session(session.person.id, session.token)
+    await context.ledger.submit(people.close_session, session.person.id, session.token)
     return cookies.set_cookie(cookies.SESSION, "", 0, secure=context.is_secure)
 
 
@@ -80,7 +84,7 @@ def device_cookie(context: PageContext, person: Person) -> str:
     """The Set-Cookie header by which a browser is known for this person."""
     name = secrets.token_urlsafe(16)
     signature = context.signer.signature(_DEVICE_PURPOSE, f"{name}.{fold_email(person.email)}")
-    seconds = int(DEVICE_LASTS.total_seconds())
+    lifetime = int(DEVICE_LASTS.total_seconds())
     return cookies.set_cookie(
-        cookies.DEVICE, f"{name}.{signature}", seconds, secure=context.is_secure
+        cookies.DEVICE, f"{name}.{signature}", lifetime, secure=context.is_secure
     )

@@ -14,9 +14,12 @@ from quota import credentials
 from quota.edge import edge_store, leases
 from quota.edge.edge_store import FRESH_S, EdgeStore
 from quota.errors import StoreUnavailable, WrongStoreError
+from quota.ledger import account_rows, activity
 from quota.ledger.calls import Meter, Purchase
+from quota.periods import iso
 from quota.redis.store import RedisStore
 from quota.store.interface import Store
+from tests.quota.filling import create_account, create_key
 from tests.quota.servers import Server, running
 from tests.quota.small import NOON, PLANS
 
@@ -207,8 +210,8 @@ def test_a_key_is_known_for_seconds_and_without_the_centre(
     server: Server, centre: RedisStore, tmp_path: Path
 ) -> None:
     """A4: a revoked key is refused within FRESH_S while the centre is reachable"""
-    account = centre.accounts.create("free", PLANS, NOON).result()
-    key, text = centre.accounts.create_key(account.id, PLANS, NOON).result()
+    account = create_account(centre, "free", PLANS, NOON).result()
+    key, text = create_key(centre, account.id, PLANS, NOON).result()
     clock = Clock()
     store = edge(tmp_path, server, clock)
 
@@ -218,7 +221,7 @@ def test_a_key_is_known_for_seconds_and_without_the_centre(
         return found.id if found else None
 
     first = asyncio.run(who())
-    centre.accounts.revoke_key(key.id, NOON).result()
+    centre.submit(account_rows.revoke_key, key.id, iso(NOON)).result()
     clock.now = NOON + timedelta(seconds=FRESH_S - 1)
     within = asyncio.run(who())
     clock.now = NOON + timedelta(seconds=FRESH_S)
@@ -237,8 +240,8 @@ def test_a_key_is_known_for_seconds_and_without_the_centre(
 def test_a_centre_that_says_nothing_is_waited_for_once(
     server: Server, centre: RedisStore, tmp_path: Path
 ) -> None:
-    account = centre.accounts.create("free", PLANS, NOON).result()
-    _, text = centre.accounts.create_key(account.id, PLANS, NOON).result()
+    account = create_account(centre, "free", PLANS, NOON).result()
+    _, text = create_key(centre, account.id, PLANS, NOON).result()
     clock = Clock()
     store = edge(tmp_path, server, clock)
 
@@ -300,12 +303,12 @@ def test_matches_are_the_centres(server: Server, centre: RedisStore, tmp_path: P
     store = edge(tmp_path, server)
 
     async def note() -> bool:
-        await store.note_matches("a_", ["EE/1", "EE/2"])
-        return await store.are_matched("a_", ["EE/2", "EE/1"])
+        await store.submit(activity.note_matches, "a_", ["EE/1", "EE/2"])
+        return await store.read(activity.are_matched, "a_", ["EE/2", "EE/1"])
 
     noted = asyncio.run(note())
-    of_other = centre.are_matched("b_", ["EE/1"]).result()
-    of_centre = centre.are_matched("a_", ["EE/1"]).result()
+    of_other = centre.read(activity.are_matched, "b_", ["EE/1"]).result()
+    of_centre = centre.read(activity.are_matched, "a_", ["EE/1"]).result()
     server.stop(signal.SIGKILL)
     with pytest.raises(StoreUnavailable):
         asyncio.run(note())
@@ -317,8 +320,8 @@ def test_matches_are_the_centres(server: Server, centre: RedisStore, tmp_path: P
 def test_accounts_are_the_centres(server: Server, centre: RedisStore, tmp_path: Path) -> None:
     store: Store = edge(tmp_path, server)
 
-    assert store.accounts is None
-    assert centre.accounts.all().result() == []
+    assert store.ledger is None
+    assert centre.read(account_rows.accounts).result() == []
     store.close()
 
 

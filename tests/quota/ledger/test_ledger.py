@@ -6,11 +6,13 @@ import pytest
 from hypothesis import settings
 
 from quota.errors import NotAllowedError, UnknownError
+from quota.ledger import account_rows, activity, calls, exports
 from quota.ledger.activity import MATCHES_KEPT
 from quota.ledger.calls import Opening, Purchase
 from quota.ledger.exports import KEPT, CountedExport, Refusal, Reservation
-from quota.store.ledger_store import LedgerStore
+from quota.store.interface import LedgerStore
 from tests.quota.dict_store import DictStore
+from tests.quota.filling import create_account
 from tests.quota.machine import StoreAgainstModel
 from tests.quota.small import NOON, PLANS
 
@@ -73,7 +75,7 @@ def check_the_last_openings(store: LedgerStore) -> None:
     store.take_and_charge(Purchase(A, 99, "EE/n° 7 Żabka", 5, 109), NOON).result()  # a second time
     store.take_and_charge(Purchase(A, 99, "marche/x", 0, 109, 3), NOON + HOUR).result()
 
-    told = store.accounts.recent_charges(A, NOON).result()
+    told = store.read(calls.recent_charges, A, NOON).result()
 
     assert [one.subject for one in told] == [  # the 22nd was refused: 105 of 109 credits are spent
         "marche/x", *(f"EE/n° {number} Żabka" for number in range(20, 1, -1)),
@@ -82,8 +84,8 @@ def check_the_last_openings(store: LedgerStore) -> None:
     assert told[:2] == [
         Opening(NOON + HOUR, 0, "marche/x"), Opening(NOON + HOUR / 3, 5, "EE/n° 20 Żabka"),
     ]  # fmt: skip
-    assert not store.accounts.recent_charges(A, NOON + 31 * 24 * HOUR).result()
-    assert not store.accounts.recent_charges("a_0000000000bB", NOON).result()
+    assert not store.read(calls.recent_charges, A, NOON + 31 * 24 * HOUR).result()
+    assert not store.read(calls.recent_charges, "a_0000000000bB", NOON).result()
 
 
 def test_the_last_openings_of_a_month_are_told_the_newest_first() -> None:
@@ -96,28 +98,28 @@ def test_matched_companies_are_digests_of_which_the_newest_are_kept() -> None:
     companies = [f"EE/{number}" for number in range(MATCHES_KEPT + 1)]
 
     for first in (0, 500, 1_000):  # some of them twice
-        store.note_matches(A, companies[first : first + 1_000]).result()
+        store.submit(activity.note_matches, A, companies[first : first + 1_000]).result()
     before = store.rows()
-    store.note_matches(A, companies[:900]).result()
+    store.submit(activity.note_matches, A, companies[:900]).result()
     unchanged = store.rows() == before
-    store.note_matches(A, [*companies[2_000:], companies[1]]).result()
+    store.submit(activity.note_matches, A, [*companies[2_000:], companies[1]]).result()
 
     ((key, row),) = store.rows()
     assert unchanged
     assert (key, len(row)) == (b"M/" + A.encode(), 8 * MATCHES_KEPT)
-    assert not store.are_matched(A, companies[:1]).result()
-    assert store.are_matched(A, companies[1:]).result()
-    assert store.are_matched("a_0000000000bB", ()).result()
-    assert not store.are_matched("a_0000000000bB", companies[1:2]).result()
-    store.note_matches("a_0000000000bB", companies[1:2]).result()
+    assert not store.read(activity.are_matched, A, companies[:1]).result()
+    assert store.read(activity.are_matched, A, companies[1:]).result()
+    assert store.read(activity.are_matched, "a_0000000000bB", ()).result()
+    assert not store.read(activity.are_matched, "a_0000000000bB", companies[1:2]).result()
+    store.submit(activity.note_matches, "a_0000000000bB", companies[1:2]).result()
     assert dict(store.rows())[b"M/a_0000000000bB"] not in row  # digests are of an account, too
 
 
 def test_packs_pay_what_the_grant_does_not() -> None:
     """D8"""
     store = DictStore()
-    account = store.accounts.create("data", PLANS, NOON).result().id
-    store.accounts.add_credits(account, 100)
+    account = create_account(store, "data", PLANS, NOON).result().id
+    store.submit(calls.add_credits, account, 100)
 
     charge = store.take_and_charge(Purchase(account, 9, "UK/00944111", 5, 3), NOON).result()[1]
 
@@ -158,8 +160,8 @@ def test_a_call_given_back_can_be_taken_again_but_never_more() -> None:
 
 def test_a_lowered_plan_keeps_packs_whole() -> None:
     store = DictStore()
-    account = store.accounts.create("data", PLANS, NOON).result().id
-    store.accounts.add_credits(account, 7)
+    account = create_account(store, "data", PLANS, NOON).result().id
+    store.submit(calls.add_credits, account, 7)
     for n in range(60):
         store.take_and_charge(Purchase(account, 999, f"EE/{n}", 5, 5_000), NOON)
 
@@ -199,11 +201,11 @@ def test_the_last_exports_are_those_that_were_counted() -> None:
     store.release(A, late.id)
     store.commit(late, NOON, made[-1])
 
-    listed = store.accounts.last_exports(A).result()
+    listed = store.read(exports.counted_exports, A).result()
 
     assert listed == made[-3:0:-1]
     assert len(listed) == KEPT
-    assert store.accounts.last_exports("another").result() == []
+    assert store.read(exports.counted_exports, "another").result() == []
 
 
 def test_only_so_many_exports_run_at_once() -> None:
@@ -300,26 +302,29 @@ def test_a_clock_set_before_what_was_compacted_gives_nothing_extra() -> None:
 @pytest.mark.parametrize("count", [0, -5, 10**9 + 1, 2**64])
 def test_a_pack_holds_from_one_credit_to_a_thousand_million(count: int) -> None:
     store = DictStore()
-    account = store.accounts.create("free", PLANS, NOON).result().id
+    account = create_account(store, "free", PLANS, NOON).result().id
 
-    assert isinstance(store.accounts.add_credits(account, count).exception(), NotAllowedError)
+    assert isinstance(store.submit(calls.add_credits, account, count).exception(), NotAllowedError)
 
 
 def test_modules_are_had_with_a_custom_plan_only() -> None:
     store = DictStore()
-    account = store.accounts.create("carte", PLANS, NOON, modules=["bourse"]).result().id
+    account = create_account(store, "carte", PLANS, NOON, modules=["bourse"]).result().id
 
     refused = [
-        store.accounts.create("data", PLANS, NOON, modules=["bourse"]).exception(),
-        store.accounts.set_plan(account, "free", PLANS, modules=["bourse"]).exception(),
+        create_account(store, "data", PLANS, NOON, modules=["bourse"]).exception(),
+        store.submit(account_rows.set_plan, account, "free", PLANS, modules=["bourse"]).exception(),
     ]
 
     assert {type(one) for one in refused} == {NotAllowedError}
-    assert store.accounts.set_plan(account, "free", PLANS, modules=()).result().modules == ()
+    assert (
+        store.submit(account_rows.set_plan, account, "free", PLANS, modules=()).result().modules
+        == ()
+    )
 
 
 def test_credits_of_nobody_are_refused() -> None:
-    assert isinstance(DictStore().accounts.add_credits("a_", 5).exception(), UnknownError)
+    assert isinstance(DictStore().submit(calls.add_credits, "a_", 5).exception(), UnknownError)
 
 
 def test_an_identifier_that_no_key_can_hold_is_refused_and_nothing_is_charged() -> None:

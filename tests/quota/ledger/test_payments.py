@@ -7,8 +7,10 @@ from itertools import permutations
 import pytest
 
 from quota.errors import UnknownError
+from quota.ledger import account_rows, payments
 from quota.ledger.payments import Payment
 from tests.quota.dict_store import DictStore
+from tests.quota.filling import create_account
 from tests.quota.small import PLANS
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -21,7 +23,7 @@ def store() -> DictStore:
 
 @pytest.fixture
 def account(store: DictStore) -> str:
-    return store.accounts.create("free", PLANS, NOW).result().id
+    return create_account(store, "free", PLANS, NOW).result().id
 
 
 def subscription(account: str, name: str, plan: str, status: str, created: int) -> Payment:
@@ -30,9 +32,9 @@ def subscription(account: str, name: str, plan: str, status: str, created: int) 
 
 def told(store: DictStore, state: Payment) -> tuple[str, bool]:
     """The plan and the API tool of the account after Stripe has told this state."""
-    known = store.accounts.payment_version(state.id).result()
-    assert store.accounts.apply_subscription(state, known, PLANS).result()
-    account = store.accounts.get(state.account).result()
+    known = store.read(payments.version, state.id).result()
+    assert store.submit(payments.apply, state, known, PLANS).result()
+    account = store.read(account_rows.account_of, state.account).result()
     return account.plan, account.outil_api
 
 
@@ -55,7 +57,7 @@ def test_of_two_subscriptions_the_one_that_lives_and_began_last_counts(account: 
     ]
     for order in permutations(states):
         store = DictStore()
-        name = store.accounts.create("free", PLANS, NOW).result().id
+        name = create_account(store, "free", PLANS, NOW).result().id
         ends = [told(store, replace(state, account=name)) for state in order]
 
         assert ends[-1] == ("corporate", False)
@@ -66,13 +68,13 @@ def test_a_state_that_was_asked_before_another_was_stored_is_asked_again(
 ) -> None:
     """Two processes: the slower one holds the older state."""
     live = subscription(account, "sub_1", "data", "active", 1)
-    known = store.accounts.payment_version("sub_1").result()
+    known = store.read(payments.version, "sub_1").result()
 
     assert told(store, replace(live, status="canceled")) == ("free", False)
-    late = store.accounts.apply_subscription(live, known, PLANS).result()
+    late = store.submit(payments.apply, live, known, PLANS).result()
 
     assert late is False
-    assert store.accounts.get(account).result().plan == "free"
+    assert store.read(account_rows.account_of, account).result().plan == "free"
 
 
 def test_a_plan_that_the_operator_gave_stays_until_another_is_bought(
@@ -80,7 +82,7 @@ def test_a_plan_that_the_operator_gave_stays_until_another_is_bought(
 ) -> None:
     live = subscription(account, "sub_1", "data", "active", 1)
     told(store, live)
-    store.accounts.set_plan(account, "integral", PLANS, api_tool=False).result()
+    store.submit(account_rows.set_plan, account, "integral", PLANS, api_tool=False).result()
 
     assert told(store, replace(live, ends=2))[0] == "integral"  # renewed
     assert told(store, replace(live, status="past_due"))[0] == "integral"
@@ -91,17 +93,17 @@ def test_a_plan_that_the_operator_gave_stays_until_another_is_bought(
 def test_a_pack_is_added_once(store: DictStore, account: str) -> None:
     pack = Payment("cs_1", "pack", account, "", False, "paid", "cus_1", 1, credits=1_000)
 
-    added = [store.accounts.add_pack(pack).result() for _ in range(3)]
+    added = [store.submit(payments.add_pack, pack).result() for _ in range(3)]
 
     assert added == [True, False, False]
     assert store.usage(account, PLANS["free"], NOW).result().credits.packs == 1_000
-    assert store.accounts.payments_of(account).result() == [pack]
+    assert store.read(payments.of_account, account).result() == [pack]
 
 
 def test_a_payment_of_nobody_changes_nothing(store: DictStore) -> None:
     pack = Payment("cs_1", "pack", "a_nobody", "", False, "paid", "cus_1", 1, credits=1_000)
 
     with pytest.raises(UnknownError, match="a_nobody"):
-        store.accounts.add_pack(pack).result()
+        store.submit(payments.add_pack, pack).result()
     with pytest.raises(UnknownError, match="a_nobody"):
         told(store, subscription("a_nobody", "sub_1", "data", "active", 1))

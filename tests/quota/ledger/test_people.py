@@ -9,15 +9,26 @@ from quota import credentials
 from quota.accounts import Account
 from quota.credentials import key_digest
 from quota.errors import NotAllowedError, UnknownError
-from quota.ledger import people
+from quota.ledger import account_rows, activity, payments, people, tickets, upkeep
 from quota.ledger.calls import Purchase
 from quota.ledger.payments import Payment
 from quota.ledger.people import Person
+from quota.new_values import new_person, token_digest
+from quota.periods import day, iso, seconds
 from quota.plans import load
 from quota.redis.store import RedisStore
 from quota.store.lmdb_store import LmdbStore
 from tests.quota.command import Command
 from tests.quota.dict_store import DictRows, DictStore
+from tests.quota.filling import (
+    ask_for_password,
+    claim,
+    create_account,
+    create_key,
+    seal_key,
+    sign_up,
+    unseal_key,
+)
 from tests.quota.servers import KINDS, running
 
 PLANS = load()
@@ -31,8 +42,8 @@ def store() -> DictStore:
 
 
 def signed_up(store: DictStore, email: str = "zoé@exemple.fr") -> Person:
-    assert store.accounts.sign_up("Żabka", email, "hash", PLANS, NOW).result()
-    person = store.accounts.person_by_email(email).result()
+    assert sign_up(store, "Żabka", email, "hash", PLANS, NOW).result()
+    person = store.read(people.by_email, email).result()
     assert person
     return person
 
@@ -40,19 +51,19 @@ def signed_up(store: DictStore, email: str = "zoé@exemple.fr") -> Person:
 def test_a_sign_up_makes_a_free_organisation_and_its_person(store: DictStore) -> None:
     person = signed_up(store, "  Zoé@Exemple.FR ")
 
-    account = store.accounts.get(person.account).result()
+    account = store.read(account_rows.account_of, person.account).result()
     assert (account.nom, account.plan, account.outil_api) == ("Żabka", "free", False)
     assert (person.email, person.password) == ("Zoé@Exemple.FR", "hash")
-    assert store.keys_of(account.id).result() == []
+    assert store.read(account_rows.keys_of, account.id).result() == []
 
 
 @pytest.mark.parametrize("again", ["ZOÉ@exemple.fr", "zoe\u0301@exemple.fr", " zoé@exemple.fr"])
 def test_an_address_is_one_in_any_spelling(store: DictStore, again: str) -> None:
     person = signed_up(store)
 
-    assert store.accounts.sign_up("Autre", again, "other", PLANS, NOW).result() is False
-    assert store.accounts.person_by_email(again).result() == person
-    assert [account.nom for account in store.accounts.all().result()] == ["Żabka"]
+    assert sign_up(store, "Autre", again, "other", PLANS, NOW).result() is False
+    assert store.read(people.by_email, again).result() == person
+    assert [account.nom for account in store.read(account_rows.accounts).result()] == ["Żabka"]
 
 
 def test_a_sign_up_of_a_known_address_writes_as_well() -> None:
@@ -79,17 +90,17 @@ def test_a_sign_up_of_a_known_address_writes_as_well() -> None:
 
 def test_a_session_lasts_until_it_ends(store: DictStore) -> None:
     person = signed_up(store)
-    store.accounts.open_session(person.id, b"token", NOW, SOON).result()
+    store.submit(people.open_session, person.id, b"token", seconds(NOW), seconds(SOON)).result()
 
     def inside(token: bytes, now: datetime, who: str = person.id) -> bool:
-        return store.accounts.in_session(who, token, now).result() == person
+        return store.read(people.in_session, who, token, seconds(now)).result() == person
 
     assert inside(b"token", SOON - timedelta(seconds=1))
     assert not inside(b"token", SOON)
     assert not inside(b"other", NOW)
     assert not inside(b"token", NOW, "p_other")
-    store.accounts.close_session(person.id, b"token").result()
-    store.accounts.close_session(person.id, b"token").result()
+    store.submit(people.close_session, person.id, b"token").result()
+    store.submit(people.close_session, person.id, b"token").result()
     assert not inside(b"token", NOW)
 
 
@@ -98,39 +109,47 @@ def test_another_password_ends_every_session_of_that_person_and_of_nobody_else(
 ) -> None:
     person, other = signed_up(store), signed_up(store, "autre@exemple.fr")
     for who in (person, other):
-        store.accounts.open_session(who.id, b"token", NOW, SOON).result()
+        store.submit(people.open_session, who.id, b"token", seconds(NOW), seconds(SOON)).result()
 
-    changed = store.accounts.set_password(person.id, "new hash").result()
+    changed = store.submit(tickets.replace_password, person.id, "new hash").result()
 
     assert changed.password == "new hash"
-    assert store.accounts.in_session(person.id, b"token", NOW).result() is None
-    assert store.accounts.in_session(other.id, b"token", NOW).result() == other
+    assert store.read(people.in_session, person.id, b"token", seconds(NOW)).result() is None
+    assert store.read(people.in_session, other.id, b"token", seconds(NOW)).result() == other
 
 
 def test_a_session_is_over_at_the_second_of_its_end(store: DictStore) -> None:
     person = signed_up(store)
-    store.accounts.open_session(person.id, b"token", NOW, SOON).result()
+    store.submit(people.open_session, person.id, b"token", seconds(NOW), seconds(SOON)).result()
 
-    before = store.accounts.in_session(person.id, b"token", SOON - timedelta(seconds=1)).result()
+    before = store.read(
+        people.in_session, person.id, b"token", seconds(SOON - timedelta(seconds=1))
+    ).result()
 
     assert before == person
-    assert store.accounts.in_session(person.id, b"token", SOON).result() is None
+    assert store.read(people.in_session, person.id, b"token", seconds(SOON)).result() is None
 
 
 def test_sessions_that_are_over_are_dropped_by_the_next_one(store: DictStore) -> None:
     person = signed_up(store)
     for number in range(3):
-        store.accounts.open_session(person.id, b"%d" % number, NOW, SOON).result()
+        store.submit(
+            people.open_session, person.id, b"%d" % number, seconds(NOW), seconds(SOON)
+        ).result()
     rows: DictRows = store._file  # type: ignore[assignment]
 
-    store.accounts.open_session(person.id, b"x", SOON, SOON + timedelta(days=1)).result()
+    store.submit(
+        people.open_session, person.id, b"x", seconds(SOON), seconds(SOON + timedelta(days=1))
+    ).result()
 
     assert sum(key.startswith(b"s/") for key in rows.rows) == 1
 
 
 def test_neither_a_token_nor_an_address_is_a_key_of_the_store(store: DictStore) -> None:
     person = signed_up(store)
-    store.accounts.open_session(person.id, b"token-of-a-cookie", NOW, SOON).result()
+    store.submit(
+        people.open_session, person.id, b"token-of-a-cookie", seconds(NOW), seconds(SOON)
+    ).result()
     rows: DictRows = store._file  # type: ignore[assignment]
 
     assert not [key for key in rows.rows if b"token-of" in key or b"exemple" in key]
@@ -139,41 +158,47 @@ def test_neither_a_token_nor_an_address_is_a_key_of_the_store(store: DictStore) 
 def test_a_person_is_added_once_and_to_an_account_that_exists(store: DictStore) -> None:
     person = signed_up(store)
 
-    store.accounts.add_person(person.account, "bob@exemple.fr", "hash", NOW).result()
+    store.submit(
+        people.add_person, new_person(person.account, "bob@exemple.fr", "hash", NOW)
+    ).result()
 
-    found = [one.email for one in store.accounts.people_of(person.account).result()]
+    found = [one.email for one in store.read(people.people_of, person.account).result()]
     assert found == ["bob@exemple.fr", "zoé@exemple.fr"]
     with pytest.raises(NotAllowedError, match=r"BOB@exemple\.fr is in use"):
-        store.accounts.add_person(person.account, "BOB@exemple.fr", "hash", NOW).result()
+        store.submit(
+            people.add_person, new_person(person.account, "BOB@exemple.fr", "hash", NOW)
+        ).result()
     with pytest.raises(UnknownError, match="a_0"):
-        store.accounts.add_person("a_0", "new@exemple.fr", "hash", NOW).result()
+        store.submit(people.add_person, new_person("a_0", "new@exemple.fr", "hash", NOW)).result()
     with pytest.raises(UnknownError, match="p_0"):
-        store.accounts.set_password("p_0", "hash").result()
+        store.submit(tickets.replace_password, "p_0", "hash").result()
 
 
 def test_the_last_day_of_a_key_only_moves_on(store: DictStore) -> None:
     person = signed_up(store)
-    key, text = store.accounts.create_key(person.account, PLANS, NOW).result()
+    key, text = create_key(store, person.account, PLANS, NOW).result()
 
-    assert store.accounts.last_used([key.id]).result() == {}
-    for day in (NOW, NOW + timedelta(days=2), NOW + timedelta(days=1)):
-        store.accounts.add_key_calls({key_digest(text): 2}, day.date()).result()
-    store.accounts.add_key_calls({key_digest("soc_live_nobody"): 1}, NOW.date()).result()
+    assert store.read(people.last_used, [key.id]).result() == {}
+    for moment in (NOW, NOW + timedelta(days=2), NOW + timedelta(days=1)):
+        store.add_key_calls({key_digest(text): 2}, moment.date()).result()
+    store.add_key_calls({key_digest("soc_live_nobody"): 1}, NOW.date()).result()
 
-    assert store.accounts.last_used([key.id, "k_0"]).result() == {key.id: "2026-11-23"}
+    assert store.read(people.last_used, [key.id, "k_0"]).result() == {key.id: "2026-11-23"}
 
 
 def test_calls_are_told_by_day_and_by_key_as_long_as_they_are_kept(store: DictStore) -> None:
     account = signed_up(store).account
-    key, text = store.accounts.create_key(account, PLANS, NOW).result()
+    key, text = create_key(store, account, PLANS, NOW).result()
     later = NOW + timedelta(days=70)
-    for day, calls in ((NOW, 1), (later, 2), (later, 3)):
-        store.accounts.add_key_calls({key_digest(text): calls}, day.date()).result()
-        for _ in range(calls):
-            store.take(account, 50, day).result()
+    for moment, count in ((NOW, 1), (later, 2), (later, 3)):
+        store.add_key_calls({key_digest(text): count}, moment.date()).result()
+        for _ in range(count):
+            store.take(account, 50, moment).result()
 
-    assert store.accounts.key_calls(account, 99, later).result() == {key.id: {later.date(): 5}}
-    by_day = store.accounts.calls_by_day(account, 71, later).result()
+    assert store.read(activity.key_calls, account, 99, later).result() == {
+        key.id: {later.date(): 5}
+    }
+    by_day = store.read(activity.calls_by_day, account, 71, later).result()
     assert (by_day[0], by_day[1][1], by_day[-1]) == (
         (NOW.date(), 1), 0, (later.date(), 5)
     )  # fmt: skip
@@ -181,18 +206,18 @@ def test_calls_are_told_by_day_and_by_key_as_long_as_they_are_kept(store: DictSt
 
 def test_a_sealed_key_is_shown_once_to_its_session_in_time(store: DictStore) -> None:
     account = signed_up(store).account
-    _, text = store.accounts.create_key(account, PLANS, NOW).result()
+    _, text = create_key(store, account, PLANS, NOW).result()
     rows: DictRows = store._file  # type: ignore[assignment]
     before = dict(rows.rows)
-    tokens = [store.accounts.seal_key(text, b"mine", NOW).result() for _ in range(3)]
+    tokens = [seal_key(store, text, b"mine", NOW).result() for _ in range(3)]
     late = NOW + timedelta(minutes=5)
 
     assert text.encode() not in b"".join(rows.rows.values())
-    assert store.accounts.unseal_key(tokens[0], b"other", NOW).result() is None
-    assert store.accounts.unseal_key(tokens[0], b"mine", NOW).result() == text
-    assert store.accounts.unseal_key(tokens[0], b"mine", NOW).result() is None
-    assert store.accounts.unseal_key(tokens[1], b"mine", late).result() is None
-    store.accounts.seal_key(text, b"mine", late).result()  # drops the one that nobody took
+    assert unseal_key(store, tokens[0], b"other", NOW).result() is None
+    assert unseal_key(store, tokens[0], b"mine", NOW).result() == text
+    assert unseal_key(store, tokens[0], b"mine", NOW).result() is None
+    assert unseal_key(store, tokens[1], b"mine", late).result() is None
+    seal_key(store, text, b"mine", late).result()  # drops the one that nobody took
     added = {row[:2] for row in set(rows.rows) - set(before)}
     assert added == {b"f/", b"J/", b"ag"}
     assert len(rows.rows) == len(before) + 3
@@ -227,7 +252,7 @@ def test_the_operator_adds_people_and_replaces_a_lost_password(
     assert [one["person"] for one in listed] == [added["person"]]
     assert "password" not in listed[0]
     store = LmdbStore(quota.state)
-    person = store.accounts.person_by_email("zoé@exemple.fr").result()
+    person = store.read(people.by_email, "zoé@exemple.fr").result()
     store.close()
     assert person
     assert credentials.is_right_password(replaced["password"], person.password)
@@ -246,49 +271,65 @@ def test_a_command_about_nobody_says_what_to_do(quota: Command, account: str) ->
 def test_people_are_kept_by_a_centre_of_several_hosts_as_well(kind: str) -> None:
     with running(kind) as server:
         store = RedisStore(server.url, create=True)
-        kept = store.accounts
-        signed_up = kept.sign_up("Żabka", "zoé@exemple.fr", "hash", PLANS, NOW)
+        signed_up = sign_up(store, "Żabka", "zoé@exemple.fr", "hash", PLANS, NOW)
         assert signed_up.result(10)
-        assert not kept.sign_up("Autre", "ZOÉ@exemple.fr", "hash", PLANS, NOW).result(10)
-        person = kept.person_by_email("zoé@exemple.fr").result()
+        assert not sign_up(store, "Autre", "ZOÉ@exemple.fr", "hash", PLANS, NOW).result(10)
+        person = store.read(people.by_email, "zoé@exemple.fr").result()
         assert person
-        unused = kept.create("free", PLANS, NOW).result(10)
-        key, text = store.accounts.create_key(person.account, PLANS, NOW).result(10)
-        kept.add_key_calls({key_digest(text): 3}, NOW.date()).result(10)
-        kept.open_session(person.id, b"token", NOW, SOON).result(10)
+        unused = create_account(store, "free", PLANS, NOW).result(10)
+        key, text = create_key(store, person.account, PLANS, NOW).result(10)
+        store.add_key_calls({key_digest(text): 3}, NOW.date()).result(10)
+        store.submit(people.open_session, person.id, b"token", seconds(NOW), seconds(SOON)).result(
+            10
+        )
 
-        assert kept.key_calls(person.account, 30, NOW).result() == {key.id: {NOW.date(): 3}}
-        assert kept.calls_by_day(person.account, 2, NOW).result()[-1] == (NOW.date(), 0)
+        assert store.read(activity.key_calls, person.account, 30, NOW).result() == {
+            key.id: {NOW.date(): 3}
+        }
+        assert store.read(activity.calls_by_day, person.account, 2, NOW).result()[-1] == (
+            NOW.date(),
+            0,
+        )
         pack = Payment("cs_1", "pack", person.account, "", False, "paid", "cus_1", 1, credits=9)
-        assert [kept.add_pack(pack).result(10) for _ in range(2)] == [True, False]
+        assert [store.submit(payments.add_pack, pack).result(10) for _ in range(2)] == [True, False]
         sold = Payment("sub_1", "abonnement", person.account, "data", True, "active", "cus_1", 2)
-        assert kept.apply_subscription(sold, 0, PLANS).result(10)
-        assert not kept.apply_subscription(sold, 0, PLANS).result(10)
-        assert kept.get(person.account).result().plan == "data"
-        assert kept.payments_of(person.account).result() == [sold, pack]
-        token = kept.seal_key(text, b"session", NOW).result(10)
-        assert kept.unseal_key(token, b"session", NOW).result(10) == text
-        assert kept.unseal_key(token, b"session", NOW).result(10) is None
+        assert store.submit(payments.apply, sold, 0, PLANS).result(10)
+        assert not store.submit(payments.apply, sold, 0, PLANS).result(10)
+        assert store.read(account_rows.account_of, person.account).result().plan == "data"
+        assert store.read(payments.of_account, person.account).result() == [sold, pack]
+        token = seal_key(store, text, b"session", NOW).result(10)
+        assert unseal_key(store, token, b"session", NOW).result(10) == text
+        assert unseal_key(store, token, b"session", NOW).result(10) is None
         later = NOW + timedelta(days=400)
-        assert [one.id for one in store.unused_accounts(later)] == [unused.id]
-        assert store.remove_unused(unused.id, later, later).result(10)
-        assert kept.all().result() == [kept.get(person.account).result()]
-        assert kept.last_used([key.id]).result() == {key.id: "2026-11-21"}
-        assert kept.in_session(person.id, b"token", NOW).result() == person
+        assert [one.id for one in upkeep.unused_accounts(store.table_rows, iso(later))] == [
+            unused.id
+        ]
+        assert store.submit(upkeep.remove, unused.id, iso(later), day(later).key).result(10)
+        assert store.read(account_rows.accounts).result() == [
+            store.read(account_rows.account_of, person.account).result()
+        ]
+        assert store.read(people.last_used, [key.id]).result() == {key.id: "2026-11-21"}
+        assert store.read(people.in_session, person.id, b"token", seconds(NOW)).result() == person
         assert not store.is_charged(person.account, "EE/1", NOW).result()
-        kept.set_password(person.id, "new").result(10)
-        assert kept.in_session(person.id, b"token", NOW).result() is None
-        assert [one.password for one in kept.people_of(person.account).result()] == ["new"]
-        taken = kept.sign_up("Squat", "o@exemple.fr", "hash", PLANS, NOW, confirmed=False)
+        store.submit(tickets.replace_password, person.id, "new").result(10)
+        assert store.read(people.in_session, person.id, b"token", seconds(NOW)).result() is None
+        assert [one.password for one in store.read(people.people_of, person.account).result()] == [
+            "new"
+        ]
+        taken = sign_up(store, "Squat", "o@exemple.fr", "hash", PLANS, NOW, confirmed=False)
         assert taken.result(10)
-        owner = kept.person_by_email("o@exemple.fr").result()
+        owner = store.read(people.by_email, "o@exemple.fr").result()
         assert owner
-        kept.add_person(owner.account, "b@exemple.fr", "hash", NOW, "membre").result(10)
-        _, text = kept.create_key(owner.account, PLANS, NOW).result(10)
-        kept.tickets.ask_for_password("o@exemple.fr", NOW, mail=True).result(10)
-        _, link = kept.tickets.claim(NOW).result(10)
-        confirmed = kept.tickets.set_password(link, "new", NOW).result(10)
+        store.submit(
+            people.add_person, new_person(owner.account, "b@exemple.fr", "hash", NOW, "membre")
+        ).result(10)
+        _, text = create_key(store, owner.account, PLANS, NOW).result(10)
+        ask_for_password(store, "o@exemple.fr", NOW, mail=True).result(10)
+        _, link = claim(store, NOW).result(10)
+        confirmed = store.submit(
+            tickets.set_password, token_digest(link), "new", seconds(NOW)
+        ).result(10)
         assert confirmed == replace(owner, password="new", confirmed=True)
-        assert kept.people_of(owner.account).result() == [confirmed]
-        assert all(key.revoked for key in store.keys_of(owner.account).result())
+        assert store.read(people.people_of, owner.account).result() == [confirmed]
+        assert all(key.revoked for key in store.read(account_rows.keys_of, owner.account).result())
         store.close()

@@ -6,9 +6,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from quota.credentials import key_digest
+from quota.ledger import account_rows, activity, calls, payments, people, upkeep
+from quota.ledger.account_rows import ADDRESSES
 from quota.ledger.payments import Payment
+from quota.new_values import new_person
+from quota.periods import day, iso, seconds
 from tests.quota.command import Command
 from tests.quota.dict_store import DictRows, DictStore
+from tests.quota.filling import create_key, sign_up
 from tests.quota.small import PLANS
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
@@ -24,21 +29,23 @@ def rows(store: DictStore) -> dict[bytes, bytes]:
 
 
 def signed_up(store: DictStore, email: str) -> tuple[str, str]:
-    store.accounts.sign_up("Żabka", email, "hash", PLANS, NOW).result()
-    person = store.accounts.person_by_email(email).result()
+    sign_up(store, "Żabka", email, "hash", PLANS, NOW).result()
+    person = store.read(people.by_email, email).result()
     assert person
-    return person.account, store.accounts.create_key(person.account, PLANS, NOW).result()[1]
+    return person.account, create_key(store, person.account, PLANS, NOW).result()[1]
 
 
 def test_an_unused_account_goes_with_all_its_rows() -> None:
     store = DictStore()
     account, key = signed_up(store, "zoé@exemple.fr")
-    store.accounts.create_address(account, PLANS, NOW).result()
-    store.note_matches(account, ["EE/10000018"]).result()
+    create_key(store, account, PLANS, NOW, kind=ADDRESSES).result()
+    store.submit(activity.note_matches, account, ["EE/10000018"]).result()
 
-    assert [one.id for one in store.unused_accounts(LATER - YEAR)] == [account]
-    assert store.remove_unused(account, LATER - YEAR, LATER).result()
-    assert not store.remove_unused(account, LATER - YEAR, LATER).result()
+    assert [one.id for one in upkeep.unused_accounts(store.table_rows, iso(LATER - YEAR))] == [
+        account
+    ]
+    assert store.submit(upkeep.remove, account, iso(LATER - YEAR), day(LATER).key).result()
+    assert not store.submit(upkeep.remove, account, iso(LATER - YEAR), day(LATER).key).result()
 
     assert rows(store) == {}
     assert store.identify(key).result() is None
@@ -50,18 +57,22 @@ def test_an_unused_account_goes_with_all_its_rows() -> None:
     [
         lambda store, account, key: store.take(account, 9, NOW),
         lambda store, account, key: store.take(account, 9, LATER),
-        lambda store, account, key: store.accounts.add_credits(account, 5),
-        lambda store, account, key: store.accounts.set_plan(account, "data", PLANS),
-        lambda store, account, key: store.accounts.add_key_calls({key_digest(key): 1}, NOW.date()),
-        lambda store, account, key: store.accounts.create_key(
-            account, PLANS, LATER - timedelta(days=2)
+        lambda store, account, key: store.submit(calls.add_credits, account, 5),
+        lambda store, account, key: store.submit(account_rows.set_plan, account, "data", PLANS),
+        lambda store, account, key: store.add_key_calls({key_digest(key): 1}, NOW.date()),
+        lambda store, account, key: create_key(store, account, PLANS, LATER - timedelta(days=2)),
+        lambda store, account, key: store.submit(
+            people.add_person, new_person(account, "b@c.fr", "h", LATER)
         ),
-        lambda store, account, key: store.accounts.add_person(account, "b@c.fr", "h", LATER),
-        lambda store, account, key: store.accounts.open_session(
-            store.accounts.people_of(account).result()[0].id, b"t", NOW, LATER
+        lambda store, account, key: store.submit(
+            people.open_session,
+            store.read(people.people_of, account).result()[0].id,
+            b"t",
+            seconds(NOW),
+            seconds(LATER),
         ),
-        lambda store, account, key: store.accounts.add_pack(
-            Payment("cs_1", "pack", account, "", False, "paid", "", 1, credits=5)
+        lambda store, account, key: store.submit(
+            payments.add_pack, Payment("cs_1", "pack", account, "", False, "paid", "", 1, credits=5)
         ),
     ],
     ids=["call", "call now", "credits", "plan", "key", "new key", "person", "session", "payment"],
@@ -69,12 +80,17 @@ def test_an_unused_account_goes_with_all_its_rows() -> None:
 def test_an_account_that_was_used_stays(use: Use) -> None:
     store = DictStore()
     account, key = signed_up(store, "zoé@exemple.fr")
-    store.accounts.revoke_key(store.keys_of(account).result()[0].id, NOW).result()
+    store.submit(
+        account_rows.revoke_key, store.read(account_rows.keys_of, account).result()[0].id, iso(NOW)
+    ).result()
     use(store, account, key)
     before = dict(rows(store))
 
-    found = [one.id for one in store.unused_accounts(LATER - YEAR)]
-    removed = [store.remove_unused(one, LATER - YEAR, LATER).result() for one in found]
+    found = [one.id for one in upkeep.unused_accounts(store.table_rows, iso(LATER - YEAR))]
+    removed = [
+        store.submit(upkeep.remove, one, iso(LATER - YEAR), day(LATER).key).result()
+        for one in found
+    ]
 
     assert not any(removed)
     assert rows(store) == before
@@ -84,7 +100,7 @@ def test_a_young_account_stays() -> None:
     store = DictStore()
     signed_up(store, "zoé@exemple.fr")
 
-    assert not store.unused_accounts(NOW)
+    assert not upkeep.unused_accounts(store.table_rows, iso(NOW))
 
 
 def test_nothing_is_removed_without_yes(quota: Command) -> None:

@@ -4,11 +4,12 @@ from collections.abc import Iterable
 
 import pytest
 
-from quota.ledger import row_format
+from quota.ledger import calls, row_format
 from quota.ledger.calls import Purchase
 from quota.ledger.row_format import WriteTransaction
 from quota.ledger.upkeep import AuditError, audit
 from tests.quota.dict_store import DictStore
+from tests.quota.filling import create_account
 from tests.quota.small import NOON, SMALL
 
 GRANT = 12  # of `SMALL["data"]`; a record costs 5
@@ -18,8 +19,8 @@ DECEMBER = NOON.replace(month=12)
 def _store() -> tuple[DictStore, str]:
     """Four charges in November and one in December; the third is paid from grant and packs."""
     store = DictStore()
-    account = store.accounts.create("data", SMALL, NOON).result().id
-    store.accounts.add_credits(account, 100).result()
+    account = create_account(store, "data", SMALL, NOON).result().id
+    store.submit(calls.add_credits, account, 100).result()
     for company in ("EE/1", "FR/Société Générale", "PL/Żabka", "UK/00944111"):
         store.take_and_charge(Purchase(account, 99, company, 5, GRANT), NOON).result()
     store.take_and_charge(Purchase(account, 99, "EE/1", 5, GRANT), DECEMBER).result()

@@ -12,6 +12,7 @@ from quota.errors import StoreUnavailable
 from quota.open_store import forget_store, open_store
 from quota.redis import connection, identity
 from quota.redis.store import RedisStore
+from tests.quota.filling import create_account, create_key
 from tests.quota.servers import KINDS, Server, running
 from tests.quota.small import NOON, PLANS
 
@@ -36,8 +37,8 @@ def server(running_server: Server, monkeypatch: pytest.MonkeyPatch) -> Server:
 def key(server: Server) -> str:
     """A key of an account of the server."""
     store = RedisStore(server.url, create=True)
-    account = store.accounts.create("data", PLANS, NOON).result().id
-    text = store.accounts.create_key(account, PLANS, NOON).result()[1]
+    account = create_account(store, "data", PLANS, NOON).result().id
+    text = create_key(store, account, PLANS, NOON).result()[1]
     store.close()
     return text
 

@@ -8,8 +8,10 @@ from typing import Final
 import pytest
 
 from quota.credentials import key_digest
+from quota.ledger import activity, people
 from quota.redis.store import RedisStore
 from tests.quota.dict_store import DictStore
+from tests.quota.filling import create_account, create_key
 from tests.quota.redis.distance import at_distance, counted_trips
 from tests.quota.servers import KINDS, Server, running
 from tests.quota.small import NOON, PLANS
@@ -31,26 +33,22 @@ def test_they_are_those_of_the_ledger(server: Server) -> None:
     store, model = RedisStore(server.url, create=True), DictStore()
     found = []
     for kept in (store, model):
-        account = kept.accounts.create("data", PLANS, NOON).result().id
-        made = [kept.accounts.create_key(account, PLANS, NOON).result() for _ in range(2)]
+        account = create_account(kept, "data", PLANS, NOON).result().id
+        made = [create_key(kept, account, PLANS, NOON).result() for _ in range(2)]
         days = [NOON + timedelta(days=n) for n in (0, 3, 1, 62, 63, 64)]
         for n, day in enumerate(days, 1):
             calls = {key_digest(text): n * place for place, (_, text) in enumerate(made, 1)}
-            kept.accounts.add_key_calls(
-                {**calls, key_digest("soc_live_nobody"): 9}, day.date()
-            ).result()
+            kept.add_key_calls({**calls, key_digest("soc_live_nobody"): 9}, day.date()).result()
         ids = [key.id for key, _ in made]
-        by_key = kept.accounts.key_calls(account, 99, days[-1]).result()
-        last = kept.accounts.last_used(ids).result()
+        by_key = kept.read(activity.key_calls, account, 99, days[-1]).result()
+        last = kept.read(people.last_used, ids).result()
         found.append([(by_key.get(one), last[one]) for one in ids])
 
     assert found[0] == found[1]
     with server.client as client:
         client.hset("societes:k", key_digest("broken"), "{")
     text = made[0][1]
-    store.accounts.add_key_calls(
-        {key_digest("broken"): 1, key_digest(text): 1}, NOON.date()
-    ).result()
+    store.add_key_calls({key_digest("broken"): 1, key_digest(text): 1}, NOON.date()).result()
     store.close()
 
 
@@ -66,7 +64,7 @@ def test_no_request_waits_for_them(server: Server, monkeypatch: pytest.MonkeyPat
         hosts = [RedisStore(url, create=True) for _ in range(2)]
         trips = [counted_trips(one, monkeypatch) for one in hosts]
         calls = dict.fromkeys(used, 2)
-        writing = [one.accounts.add_key_calls(calls, NOON.date()) for one in hosts]
+        writing = [one.add_key_calls(calls, NOON.date()) for one in hosts]
         waits = []
         while not all(one.done() for one in writing):
             for one, made in zip(hosts, trips, strict=True):

@@ -13,6 +13,7 @@ import pytest
 from quota.errors import StoreUnavailable, WrongStoreError
 from quota.redis import connection
 from quota.redis.store import RedisStore
+from tests.quota.filling import create_account, create_key
 from tests.quota.servers import Server, running
 from tests.quota.small import NOON, PLANS
 from tests.serve import world
@@ -135,8 +136,8 @@ def test_a_server_ends_within_its_grace_whatever_its_store_does(
     """SIGTERM with a call under way, and with the store not open"""
     world.publish(tmp_path / "data")
     account = RedisStore(server.url)
-    made = account.accounts.create("data", PLANS, NOON, api_tool=True).result().id
-    _, key = account.accounts.create_key(made, PLANS, NOON).result()
+    made = create_account(account, "data", PLANS, NOON, api_tool=True).result().id
+    _, key = create_key(account, made, PLANS, NOON).result()
     account.close()
     took = []
     for from_start in (False, True):

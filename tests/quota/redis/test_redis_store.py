@@ -11,12 +11,15 @@ from pathlib import Path
 import pytest
 
 from quota.errors import NotAllowedError, StoreUnavailable, WrongStoreError
+from quota.ledger import account_rows, exports
 from quota.ledger.calls import Meter
 from quota.ledger.exports import CountedExport, Reservation
+from quota.periods import iso
 from quota.redis.connection import ANSWER_S, PAUSE_S
 from quota.redis.store import RedisStore
 from quota.store.future import StoreFuture
 from tests.proof.tools import need
+from tests.quota.filling import create_account, create_key
 from tests.quota.ledger.test_ledger import check_the_last_openings
 from tests.quota.machine import StoreAgainstModel
 from tests.quota.servers import KINDS, SYNCED, Server, free_port, run_on, running
@@ -65,12 +68,12 @@ def test_a_key_revoked_by_another_host_is_nobody_at_the_next_look(
     server: Server, store: RedisStore
 ) -> None:
     """A4, A11"""
-    account = store.accounts.create("data", PLANS, NOON, nom="Société Générale").result()
-    key, text = store.accounts.create_key(account.id, PLANS, NOON).result()
+    account = create_account(store, "data", PLANS, NOON, nom="Société Générale").result()
+    key, text = create_key(store, account.id, PLANS, NOON).result()
     elsewhere = RedisStore(server.url, create=True)
     before = elsewhere.identify(text).result()
 
-    store.accounts.revoke_key(key.id, NOON).result()
+    store.submit(account_rows.revoke_key, key.id, iso(NOON)).result()
 
     assert before == account
     assert elsewhere.identify(text).result() is None
@@ -94,8 +97,8 @@ def test_a_transaction_begins_again_where_another_was_written_first(
     server: Server, store: RedisStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two keys are allowed, and two hosts make the second at once"""
-    account = store.accounts.create("data", SMALL, NOON).result().id
-    store.accounts.create_key(account, SMALL, NOON).result()
+    account = create_account(store, "data", SMALL, NOON).result().id
+    create_key(store, account, SMALL, NOON).result()
     elsewhere = RedisStore(server.url, create=True)
     again = store._queue._transact
     met: list[str] = []
@@ -104,16 +107,16 @@ def test_a_transaction_begins_again_where_another_was_written_first(
         def slow(txn: object) -> object:
             outcome = operation(txn)
             if not met:
-                met.append(elsewhere.accounts.create_key(account, SMALL, NOON).result()[1])
+                met.append(create_key(elsewhere, account, SMALL, NOON).result()[1])
             return outcome
 
         return again(slow)
 
     monkeypatch.setattr(store._queue, "_transact", meanwhile)
-    refused = store.accounts.create_key(account, SMALL, NOON).exception()
+    refused = create_key(store, account, SMALL, NOON).exception()
 
     assert isinstance(refused, NotAllowedError)
-    assert len(store.keys_of(account).result()) == 2
+    assert len(store.read(account_rows.keys_of, account).result()) == 2
     elsewhere.close()
 
 
@@ -277,7 +280,7 @@ def test_a_place_for_an_export_is_held_on_all_hosts(server: Server, store: Redis
 
     export = CountedExport("", "csv", "societes.csv", 3, 9, "q=Ψ", "abcd")
     assert elsewhere.commit(held, NOON, export).result().granted
-    assert store.accounts.last_exports("a_").result() == [export]  # X10
+    assert store.read(exports.counted_exports, "a_").result() == [export]  # X10
     assert not store.commit(held, NOON).result().granted
     assert isinstance(also, Reservation)
     assert not isinstance(refused, Reservation)

@@ -12,6 +12,7 @@ import pytest
 from quota.credentials import key_digest
 from quota.redis.connection import RedisConnection
 from quota.redis.store import RedisStore
+from tests.quota.filling import create_key
 from tests.quota.redis.distance import at_distance
 from tests.quota.servers import Server, running
 from tests.serve import world
@@ -73,7 +74,7 @@ def test_a_page_of_somebody_logged_in_is_three_round_trips_at_most(
 ) -> None:
     """H2, with two keys, an invitation, and a call that was not added yet"""
     person, account = member(served, "integral")
-    key = served.store.accounts.create_key(account, PLANS, served.context.now()).result()[1]
+    key = create_key(served.store, account, PLANS, served.context.now()).result()[1]
     assert served.ask(SEARCH, headers={"Authorization": f"Bearer {key}"}).status == 200
     person.get("/compte/membres")
     person.send("/compte/membres", {"geste": "invitation", "email": address()})
@@ -125,7 +126,7 @@ def test_exports_at_once_are_counted_each_though_their_rows_change(
 def test_a_page_shows_the_calls_that_wait_to_be_added(served: Served) -> None:
     """Those of a minute that the process has counted, and that no page writes."""
     person, account = member(served, "integral")
-    key = served.store.accounts.create_key(account, PLANS, served.context.now()).result()[1]
+    key = create_key(served.store, account, PLANS, served.context.now()).result()[1]
     for _ in range(3):
         served.ask(SEARCH, headers={"Authorization": f"Bearer {key}"})
     unsaved = dict(served.context.key_usage.unsaved_calls[0])

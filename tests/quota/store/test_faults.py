@@ -17,6 +17,7 @@ import pytest
 from quota.errors import StoreUnavailable
 from quota.ledger.calls import Purchase
 from quota.store.lmdb_store import LmdbFile, LmdbStore
+from tests.quota.filling import create_account, create_key
 from tests.quota.small import NOON, PLANS
 
 SMALL_MAP = 128 << 10
@@ -31,8 +32,8 @@ def small(tmp_path: Path) -> Iterator[LmdbStore]:
 
 def test_a_full_store_refuses_reads_on_and_goes_on_after_compact(small: LmdbStore) -> None:
     """R4"""
-    account = small.accounts.create("free", PLANS, NOON).result()
-    _, text = small.accounts.create_key(account.id, PLANS, NOON).result()
+    account = create_account(small, "free", PLANS, NOON).result()
+    _, text = create_key(small, account.id, PLANS, NOON).result()
     charged = 0
     with pytest.raises(StoreUnavailable, match="compact"):
         while True:

@@ -13,9 +13,19 @@ from quota.ledger.people import Person
 from quota.ledger.row_format import WriteTransaction
 from quota.ledger.tickets import Ticket
 from quota.ledger.upkeep import migrate
+from quota.new_values import new_person, token_digest
+from quota.periods import iso, seconds
 from quota.redis.store import RedisStore
 from quota.store.lmdb_store import LmdbStore
 from tests.quota.dict_store import DictRows, DictStore
+from tests.quota.filling import (
+    ask_for_password,
+    claim,
+    create_account,
+    create_key,
+    invite,
+    seal_key,
+)
 from tests.quota.servers import running
 from tests.quota.small import PLANS
 
@@ -58,7 +68,7 @@ def fill(txn: WriteTransaction) -> None:
             SECOND - 60, SECOND + 80_000, state, next_attempt=later,
         )  # fmt: skip
         tickets._enter(txn, None, ticket, number.to_bytes(32))
-        activity.keep_sealed(txn, number.to_bytes(32), b"sealed", SECOND, SECOND + 300)
+        activity.keep_sealed(txn, number.to_bytes(32), b"sealed", SECOND)
     txn.put(row_format.ACCOUNT + MINE.encode(), dump(Account(MINE, "", "free", False, (), "2026")))
     for number in range(3):
         people._put(txn, Person(f"p_mine{number}", f"m{number}@exemple.fr", MINE, "", "2026"))
@@ -88,10 +98,8 @@ QUESTIONS: Final[dict[str, Callable[[Any], object]]] = {
     "number of members": lambda txn: people.count_of(txn, MINE),
     "role": lambda txn: people.set_role(txn, MINE, "p_mine1", people.MEMBER),
     "remove": lambda txn: people.remove_person(txn, MINE, "p_mine2"),
-    "seal a key": lambda txn: activity.keep_sealed(txn, b"5" * 32, b"x", SECOND, SECOND + 300),
-    "seal when all are over": lambda txn: activity.keep_sealed(
-        txn, b"6" * 32, b"x", SECOND + 900, SECOND + 1_200
-    ),
+    "seal a key": lambda txn: activity.keep_sealed(txn, b"5" * 32, b"x", SECOND),
+    "seal when all are over": lambda txn: activity.keep_sealed(txn, b"6" * 32, b"x", SECOND + 900),
 }
 
 
@@ -115,21 +123,25 @@ def test_a_request_reads_a_few_rows_of_many(full: LmdbStore, question: str) -> N
 
 def test_what_one_account_or_person_can_pile_up_has_a_bound() -> None:
     store = DictStore()
-    account = store.accounts.create("data", PLANS, NOW).result().id
-    person = store.accounts.add_person(account, "a@exemple.fr", "hash", NOW).result()
+    account = create_account(store, "data", PLANS, NOW).result().id
+    person = store.submit(
+        people.add_person, new_person(account, "a@exemple.fr", "hash", NOW)
+    ).result()
 
     for number in range(people.SESSIONS_MOST + 50):
         end = NOW + timedelta(days=14, seconds=number)
-        store.accounts.open_session(person.id, number.to_bytes(4), NOW, end).result()
+        store.submit(
+            people.open_session, person.id, number.to_bytes(4), seconds(NOW), seconds(end)
+        ).result()
         if number < account_rows.REVOKED_KEPT + 20:
             moment = NOW + timedelta(seconds=number)
-            key, _ = store.accounts.create_key(account, PLANS, moment).result()
-            store.accounts.revoke_key(key.id, moment).result()
+            key, _ = create_key(store, account, PLANS, moment).result()
+            store.submit(account_rows.revoke_key, key.id, iso(moment)).result()
 
     assert len(store.table_rows(row_format.SESSION)) == people.SESSIONS_MOST
     last = (people.SESSIONS_MOST + 49).to_bytes(4)
-    assert store.accounts.in_session(person.id, last, NOW).result()
-    keys = store.keys_of(account).result()
+    assert store.read(people.in_session, person.id, last, seconds(NOW)).result()
+    keys = store.read(account_rows.keys_of, account).result()
     assert len(keys) == account_rows.REVOKED_KEPT
     assert keys[-1].id == key.id
     for table in (row_format.KEY, row_format.KEY_ID, row_format.KEY_OF):
@@ -158,29 +170,29 @@ def _as_version_1(rows: dict[bytes, bytes], token: bytes) -> dict[bytes, bytes]:
 
 def _old_store() -> tuple[dict[bytes, bytes], str, str]:
     store = DictStore()
-    account = store.accounts.create("data", PLANS, NOW).result().id
-    store.accounts.add_person(account, "a@exemple.fr", "hash", NOW).result()
-    store.accounts.add_person(account, "b@exemple.fr", "hash", NOW).result()
-    book = store.accounts.tickets
-    _, token = book.ask_for_password("a@exemple.fr", NOW, mail=False).result()
-    book.invite(account, "c@exemple.fr", "membre", NOW, mail=True).result()
-    store.accounts.seal_key("text", b"session", NOW).result()
+    account = create_account(store, "data", PLANS, NOW).result().id
+    store.submit(people.add_person, new_person(account, "a@exemple.fr", "hash", NOW)).result()
+    store.submit(people.add_person, new_person(account, "b@exemple.fr", "hash", NOW)).result()
+    _, token = ask_for_password(store, "a@exemple.fr", NOW, mail=False).result()
+    invite(store, account, "c@exemple.fr", "membre", NOW, mail=True).result()
+    seal_key(store, "text", b"session", NOW).result()
     kept: DictRows = store._file  # type: ignore[assignment]
     return _as_version_1(kept.rows, b"9" * 32), account, token
 
 
 def _check_migrated(store: LmdbStore | RedisStore, account: str, token: str) -> None:
-    book = store.accounts.tickets
-    found = store.accounts.people_of(account).result()
+    found = store.read(people.people_of, account).result()
     assert [one.email for one in found] == ["a@exemple.fr", "b@exemple.fr"]
-    assert {one.email for one in book.of_account(account, NOW).result()} == {
+    assert {
+        one.email for one in store.read(tickets.of_account, account, seconds(NOW)).result()
+    } == {
         "a@exemple.fr",
         "c@exemple.fr",
     }
-    claimed, _ = book.claim(NOW).result()
+    claimed, _ = claim(store, NOW).result()
     assert claimed is not None
     assert claimed.email == "c@exemple.fr"
-    assert book.set_password(token, "new", NOW).result()
+    assert store.submit(tickets.set_password, token_digest(token), "new", seconds(NOW)).result()
     assert b"nobody" not in b"".join(value for _, value in store.table_rows(row_format.TICKET))
     assert len(list(store.table_rows(row_format.TOKEN))) == 1
 
@@ -193,7 +205,9 @@ def test_a_store_of_version_1_goes_on_working(tmp_path: Path) -> None:
 
     for _ in range(2):
         opened = LmdbStore(tmp_path)
-        if not opened.accounts.tickets.find(token, tickets.PASSWORD, NOW).result():
+        if not opened.read(
+            tickets.open_ticket, token_digest(token), tickets.PASSWORD, seconds(NOW)
+        ).result():
             pytest.fail("the link of version 1 no longer works")
         opened.submit(migrate).result()  # changes nothing a second time
         opened.close()

@@ -13,10 +13,13 @@ import pytest
 
 from quota import credentials
 from quota.errors import NotAllowedError, StoreUnavailable, UnknownError, WrongStoreError
+from quota.ledger import account_rows, calls
 from quota.ledger.calls import Purchase
 from quota.ledger.exports import Reservation
+from quota.periods import iso
 from quota.store.lmdb_store import FILE, LmdbStore
 from quota.store.write_lock import WriteLock
+from tests.quota.filling import create_account, create_key, sign_up
 from tests.quota.machine import StoreAgainstModel
 from tests.quota.small import NOON, PLANS
 
@@ -47,8 +50,8 @@ def store(tmp_path: Path) -> Iterator[LmdbStore]:
 
 def test_what_was_promised_is_there_after_it_was_opened_again(tmp_path: Path) -> None:
     store = LmdbStore(tmp_path)
-    account = store.accounts.create("data", PLANS, NOON, nom="Société Générale", api_tool=True)
-    _, text = store.accounts.create_key(account.result().id, PLANS, NOON).result()
+    account = create_account(store, "data", PLANS, NOON, nom="Société Générale", api_tool=True)
+    _, text = create_key(store, account.result().id, PLANS, NOON).result()
     store.take(account.result().id, 9, NOON).result()
     store.close()
 
@@ -94,8 +97,8 @@ def test_a_closed_store_refuses(store: LmdbStore) -> None:
 def test_nothing_of_a_key_is_on_disk_but_its_digest_and_last_four(tmp_path: Path) -> None:
     """A11"""
     store = LmdbStore(tmp_path)
-    account = store.accounts.create("free", PLANS, NOON).result().id
-    _, text = store.accounts.create_key(account, PLANS, NOON).result()
+    account = create_account(store, "free", PLANS, NOON).result().id
+    _, text = create_key(store, account, PLANS, NOON).result()
     store.identify(text).result()
     store.close()
     stored = b"".join(path.read_bytes() for path in tmp_path.iterdir())
@@ -115,18 +118,18 @@ def test_only_its_owner_can_read_the_store(tmp_path: Path) -> None:
 
 def test_a_revoked_key_is_nobody_and_the_others_stay(store: LmdbStore) -> None:
     """§5 rule 6, A4"""
-    account = store.accounts.create("data", PLANS, NOON).result()
-    (first, one), (_, two) = (
-        store.accounts.create_key(account.id, PLANS, NOON).result() for _ in "ab"
-    )
+    account = create_account(store, "data", PLANS, NOON).result()
+    (first, one), (_, two) = (create_key(store, account.id, PLANS, NOON).result() for _ in "ab")
 
-    ended = store.accounts.revoke_key(first.id, NOON + timedelta(days=1)).result()
-    again = store.accounts.revoke_key(first.id, NOON + timedelta(days=2)).result()
+    ended = store.submit(account_rows.revoke_key, first.id, iso(NOON + timedelta(days=1))).result()
+    again = store.submit(account_rows.revoke_key, first.id, iso(NOON + timedelta(days=2))).result()
 
     assert store.identify(one).result() is None
     assert store.identify(two).result() == account
     assert ended.revoked == again.revoked == "2026-11-22T12:00:00+00:00"
-    assert [key.revoked is None for key in store.keys_of(account.id).result()] in (
+    assert [
+        key.revoked is None for key in store.read(account_rows.keys_of, account.id).result()
+    ] in (
         [True, False],
         [False, True],
     )
@@ -137,61 +140,63 @@ def test_a_revoked_key_is_nobody_and_the_others_stay(store: LmdbStore) -> None:
 )
 def test_a_plan_has_so_many_active_keys(store: LmdbStore, plan: str, cap: int) -> None:
     """§8.1, A9"""
-    account = store.accounts.create(plan, PLANS, NOON).result().id
-    made = [store.accounts.create_key(account, PLANS, NOON).result()[0] for _ in range(cap)]
+    account = create_account(store, plan, PLANS, NOON).result().id
+    made = [create_key(store, account, PLANS, NOON).result()[0] for _ in range(cap)]
 
-    refused = store.accounts.create_key(account, PLANS, NOON).exception()
-    store.accounts.revoke_key(made[0].id, NOON).result()
+    refused = create_key(store, account, PLANS, NOON).exception()
+    store.submit(account_rows.revoke_key, made[0].id, iso(NOON)).result()
 
     assert isinstance(refused, NotAllowedError)
     assert f"key revoke {min(made, key=lambda key: key.id).id}" in str(refused)
-    assert (
-        store.accounts.create_key(account, PLANS, NOON, label="après").result()[0].label == "après"
-    )
+    assert create_key(store, account, PLANS, NOON, label="après").result()[0].label == "après"
 
 
 def test_keys_go_on_when_the_plan_is_lowered(store: LmdbStore) -> None:
     """A9"""
-    account = store.accounts.create("data", PLANS, NOON, api_tool=True).result().id
-    texts = [store.accounts.create_key(account, PLANS, NOON).result()[1] for _ in range(3)]
+    account = create_account(store, "data", PLANS, NOON, api_tool=True).result().id
+    texts = [create_key(store, account, PLANS, NOON).result()[1] for _ in range(3)]
 
-    lowered = store.accounts.set_plan(account, "free", PLANS).result()
+    lowered = store.submit(account_rows.set_plan, account, "free", PLANS).result()
 
     assert [store.identify(text).result() for text in texts] == [lowered] * 3
-    assert isinstance(store.accounts.create_key(account, PLANS, NOON).exception(), NotAllowedError)
+    assert isinstance(create_key(store, account, PLANS, NOON).exception(), NotAllowedError)
 
 
 def test_a_plan_of_nobody_is_refused(store: LmdbStore) -> None:
-    account = store.accounts.create("free", PLANS, NOON).result().id
+    account = create_account(store, "free", PLANS, NOON).result().id
 
     for plan in ("visiteur", "platine"):
-        assert isinstance(store.accounts.create(plan, PLANS, NOON).exception(), UnknownError)
-        assert isinstance(store.accounts.set_plan(account, plan, PLANS).exception(), UnknownError)
-    tool = store.accounts.set_plan(account, "free", PLANS, api_tool=True).exception()
+        assert isinstance(create_account(store, plan, PLANS, NOON).exception(), UnknownError)
+        assert isinstance(
+            store.submit(account_rows.set_plan, account, plan, PLANS).exception(), UnknownError
+        )
+    tool = store.submit(account_rows.set_plan, account, "free", PLANS, api_tool=True).exception()
     assert isinstance(tool, NotAllowedError)
     assert "--api-tool" in str(tool)
 
 
 def test_what_does_not_exist_is_named(store: LmdbStore) -> None:
     with pytest.raises(UnknownError, match="a_nobody"):
-        store.accounts.get("a_nobody").result()
-    assert "a_nobody" in str(store.accounts.create_key("a_nobody", PLANS, NOON).exception())
-    assert "a_nobody" in str(store.accounts.set_plan("a_nobody", "free", PLANS).exception())
-    assert "k_none" in str(store.accounts.revoke_key("k_none", NOON).exception())
+        store.read(account_rows.account_of, "a_nobody").result()
+    assert "a_nobody" in str(create_key(store, "a_nobody", PLANS, NOON).exception())
+    assert "a_nobody" in str(
+        store.submit(account_rows.set_plan, "a_nobody", "free", PLANS).exception()
+    )
+    assert "k_none" in str(store.submit(account_rows.revoke_key, "k_none", iso(NOON)).exception())
 
 
 def test_accounts_are_listed_the_oldest_first(store: LmdbStore) -> None:
     made = [
-        store.accounts.create(
-            "carte", PLANS, NOON - timedelta(days=n), modules=("bourse",)
+        create_account(
+            store, "carte", PLANS, NOON - timedelta(days=n), modules=("bourse",)
         ).result()
         for n in range(5)
     ]
 
-    assert store.accounts.all().result() == made[::-1]
+    assert store.read(account_rows.accounts).result() == made[::-1]
     assert made[0].modules == ("bourse",)
-    changed = store.accounts.set_plan(
-        made[0].id, "carte", PLANS, modules=("bilans", "bourse")
+    changed = store.submit(
+        account_rows.set_plan, made[0].id, "carte", PLANS, modules=("bilans", "bourse")
     ).result()
     assert changed.modules == ("bilans", "bourse")
 
@@ -218,11 +223,10 @@ def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
 
 def test_every_byte_of_a_store(store: LmdbStore) -> None:
     """quota/README.md, Rows"""
-    account = store.accounts.create(
-        "carte", PLANS, NOON, nom="Żabka", api_tool=True, modules=["bourse"]
-    ).result().id  # fmt: skip
-    key, text = store.accounts.create_key(account, PLANS, NOON, label="é").result()
-    store.accounts.add_credits(account, 1_000).result()
+    options = {"nom": "Żabka", "api_tool": True, "modules": ["bourse"]}
+    account = create_account(store, "carte", PLANS, NOON, **options).result().id
+    key, text = create_key(store, account, PLANS, NOON, label="é").result()
+    store.submit(calls.add_credits, account, 1_000).result()
     store.take_and_charge(Purchase(account, 9, "UK/00944111", 5, 3), NOON).result()
     done, held = (store.reserve(account, 9, 2, timedelta(hours=1), NOON).result() for _ in range(2))
     assert isinstance(done, Reservation)
@@ -260,7 +264,7 @@ def test_a_file_that_was_cut_is_refused_instead_of_read(tmp_path: Path, open_alr
     store = LmdbStore(tmp_path)
     for number in range(50):
         email = f"{number}@exemple.fr"
-        store.accounts.sign_up("Orléans", email, "hash", PLANS, NOON).result()
+        sign_up(store, "Orléans", email, "hash", PLANS, NOON).result()
     rows = store.read(lambda txn: len(list(txn.scan(b"")))).result()
     path = tmp_path / FILE
     whole = path.read_bytes()

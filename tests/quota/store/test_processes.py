@@ -13,10 +13,13 @@ from pathlib import Path
 
 import pytest
 
+from quota.ledger import account_rows
 from quota.ledger.calls import Purchase
 from quota.ledger.exports import Reservation
+from quota.periods import iso
 from quota.redis.store import RedisStore
 from quota.store.lmdb_store import FILE, LmdbStore
+from tests.quota.filling import create_account, create_key
 from tests.quota.servers import KINDS, running
 from tests.quota.small import NOON, PLANS
 
@@ -136,8 +139,8 @@ def test_a_key_revoked_elsewhere_is_nobody_at_the_next_look(
 ) -> None:
     """A4"""
     store = LmdbStore(folder)
-    account = store.accounts.create("free", PLANS, NOON).result()
-    key, text = store.accounts.create_key(account.id, PLANS, NOON).result()
+    account = create_account(store, "free", PLANS, NOON).result()
+    key, text = create_key(store, account.id, PLANS, NOON).result()
     assert store.identify(text).result() == account
 
     pool.submit(_revoke, folder, key.id).result()
@@ -148,7 +151,7 @@ def test_a_key_revoked_elsewhere_is_nobody_at_the_next_look(
 
 def _revoke(folder: Path, key_id: str) -> None:
     store = LmdbStore(folder)
-    store.accounts.revoke_key(key_id, NOON).result()
+    store.submit(account_rows.revoke_key, key_id, iso(NOON)).result()
     store.close()
 
 

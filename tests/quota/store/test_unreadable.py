@@ -12,8 +12,9 @@ from quota.ledger import row_format
 from quota.ledger.calls import Purchase
 from quota.periods import day, month
 from quota.redis.store import RedisStore
-from quota.store.ledger_store import LedgerStore
+from quota.store.interface import LedgerStore
 from quota.store.lmdb_store import LmdbStore
+from tests.quota.filling import create_account, create_key
 from tests.quota.servers import KINDS, Server, running
 from tests.quota.small import NOON, PLANS
 
@@ -41,8 +42,8 @@ def put(store: LedgerStore, key: bytes, value: bytes) -> None:
 
 
 def key_of(store: LedgerStore) -> tuple[str, str]:
-    account = store.accounts.create("data", PLANS, NOON, nom="Żabka").result().id
-    return account, store.accounts.create_key(account, PLANS, NOON).result()[1]
+    account = create_account(store, "data", PLANS, NOON, nom="Żabka").result().id
+    return account, create_key(store, account, PLANS, NOON).result()[1]
 
 
 @pytest.mark.parametrize("broken", BROKEN)
@@ -60,7 +61,7 @@ def test_a_row_that_cannot_be_read_is_an_outage_of_its_account(
 
     with pytest.raises(StoreUnavailable):
         store.identify(text).result()
-    refused = store.accounts.create_key(account, PLANS, NOON)
+    refused = create_key(store, account, PLANS, NOON)
     beside = store.take("a_other", 9, NOON)
     if table == "account":
         assert isinstance(refused.exception(), StoreUnavailable)

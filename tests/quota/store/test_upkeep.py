@@ -8,9 +8,11 @@ from pathlib import Path
 import pytest
 
 from quota.errors import NotAllowedError, StoreUnavailable
+from quota.ledger import calls
 from quota.ledger.calls import Purchase
 from quota.store import lmdb_store
 from quota.store.lmdb_store import FILE, LmdbStore
+from tests.quota.filling import create_account, create_key
 from tests.quota.small import NOON, PLANS
 
 DECEMBER = NOON.replace(month=12)
@@ -18,9 +20,9 @@ DECEMBER = NOON.replace(month=12)
 
 def test_compaction_drops_old_periods_and_nothing_else_while_others_write(tmp_path: Path) -> None:
     store = LmdbStore(tmp_path)
-    account = store.accounts.create("free", PLANS, NOON).result().id
-    _, text = store.accounts.create_key(account, PLANS, NOON).result()
-    store.accounts.add_credits(account, 1_000).result()
+    account = create_account(store, "free", PLANS, NOON).result().id
+    _, text = create_key(store, account, PLANS, NOON).result()
+    store.submit(calls.add_credits, account, 1_000).result()
     for number in range(5_000):
         store.take_and_charge(Purchase(account, 10**9, f"EE/{number}", 5, 10**9), NOON)
     for number in range(10):

@@ -8,6 +8,7 @@ import pytest
 
 from serve.config import BurstLimits
 from serve.request.client_address import bucket, caller
+from tests.quota.filling import create_key
 from tests.serve.client import PLANS, Customer, Reply, Served, serving
 from tests.serve.clock import Clock
 
@@ -72,9 +73,7 @@ def test_each_plan_has_its_calls_a_minute(narrow: Served, slug: str) -> None:
 def test_an_organisation_shares_its_limit_over_keys_and_routes(narrow: Served) -> None:
     """D7, A8"""
     customer = narrow.customer("data")
-    _, key = narrow.store.accounts.create_key(customer.account, PLANS, narrow.context.now()).result(
-        10
-    )
+    _, key = create_key(narrow.store, customer.account, PLANS, narrow.context.now()).result(10)
     other = Customer(customer.account, key)
     for path in (SEARCH, f"{SEARCH}/FR/552100554", "/api/v1/compte"):
         assert narrow.ask(path, headers=customer.headers).status == 200

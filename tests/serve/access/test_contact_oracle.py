@@ -14,11 +14,14 @@ from urllib.parse import quote, urlencode
 import orjson
 import pytest
 
+from quota.ledger import account_rows
+from quota.ledger.account_rows import ADDRESSES
 from serve.app import PRODUCT
 from serve.features.export.workbook.labels import TEXTS
 from serve.surfaces.mcp import tool_list
 from shards.codec.record import CONTACTS, FIELDS
 from shards.query import ORDERS
+from tests.quota.filling import create_key
 from tests.serve import world
 from tests.serve.access.test_contacts import opened
 from tests.serve.client import Customer, Reply, Served, serving
@@ -240,8 +243,12 @@ def answers(
     for number, asked in enumerate(requests(base)):
         if make and not number % _BY_ONE:
             customer = make(served)
-            made = served.store.accounts.create_address(
-                customer.account, served.context.plans, served.context.now()
+            made = create_key(
+                served.store,
+                customer.account,
+                served.context.plans,
+                served.context.now(),
+                kind=ADDRESSES,
             )
             _, token = made.result(10)
             headers = customer.headers
@@ -432,10 +439,12 @@ def test_who_has_lost_the_right_sees_no_contact_again(tmp_path: Path) -> None:
     data = tmp_path / "data"
     world.publish(data)
     with serving(data) as served:
-        context, accounts = served.context, served.store.accounts
+        context = served.context
         somebody, account = member(served, "integral", api_tool=True)
-        _, key = accounts.create_key(account, context.plans, context.now()).result(10)
-        _, token = accounts.create_address(account, context.plans, context.now()).result(10)
+        _, key = create_key(served.store, account, context.plans, context.now()).result(10)
+        _, token = create_key(
+            served.store, account, context.plans, context.now(), kind=ADDRESSES
+        ).result(10)
         headers = {"Authorization": f"Bearer {key}"}
         companies = [f"{one['iso2']}/{quote(one['id'], safe='')}" for one in WITH_CONTACTS]
         paths = [f"/api/v1/societes/{company}" for company in companies]
@@ -444,7 +453,7 @@ def test_who_has_lost_the_right_sees_no_contact_again(tmp_path: Path) -> None:
         rows = [f"{one['id']};{one['nom']};{one['iso2']}" for one in WITH_CONTACTS]
         somebody.get("/rapprochement")
         listed = somebody.upload("/rapprochement", "\n".join(["id;nom;pays", *rows]).encode())
-        accounts.set_plan(account, "free", context.plans).result(10)
+        served.store.submit(account_rows.set_plan, account, "free", context.plans).result(10)
 
         again = [
             served.ask(path, headers={**headers, "If-None-Match": reply.headers.get("ETag", '"x"')})

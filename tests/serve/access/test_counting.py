@@ -17,6 +17,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from quota.ledger.calls import Purchase
 from quota.store.lmdb_store import LmdbStore
 from tests.proof.tools import absent
+from tests.quota.filling import create_account, create_key
 from tests.serve import world
 from tests.serve.client import PLANS, Customer
 from tests.serve.processes import ask, children, eventually, line_of, log, started, stop
@@ -47,8 +48,8 @@ def store_of(data: Path) -> Iterator[LmdbStore]:
 def customer_of(data: Path, plan: str) -> Customer:
     with store_of(data) as store:
         now = datetime.now(UTC)
-        account = store.accounts.create(plan, PLANS, now, api_tool=plan == "data").result(10)
-        return Customer(account.id, store.accounts.create_key(account.id, PLANS, now).result(10)[1])
+        account = create_account(store, plan, PLANS, now, api_tool=plan == "data").result(10)
+        return Customer(account.id, create_key(store, account.id, PLANS, now).result(10)[1])
 
 
 def all_at_once(

@@ -7,6 +7,7 @@ from urllib.parse import quote
 import aiohttp
 import pytest
 
+from quota.ledger import calls
 from quota.ledger.calls import Purchase
 from tests.serve import world
 from tests.serve.client import PLANS, Customer, Reply, Served, serving
@@ -204,7 +205,7 @@ def test_a_company_that_was_paid_stays_free_without_credits(still: Served) -> No
 def test_packs_are_spent_after_the_grant(still: Served) -> None:
     """D8"""
     customer = poor(still, left=3)
-    still.store.accounts.add_credits(customer.account, 7).result(10)
+    still.store.submit(calls.add_credits, customer.account, 7).result(10)
 
     replies = [still.ask(path, headers=customer.headers) for path in OTHERS[:3]]
 
@@ -215,7 +216,7 @@ def test_packs_are_spent_after_the_grant(still: Served) -> None:
 def test_a_new_month_brings_the_grant_again_and_charges_again(still: Served, clock: Clock) -> None:
     """D8, D9; packs do not end with the month"""
     customer = poor(still, left=0)
-    still.store.accounts.add_credits(customer.account, 5).result(10)
+    still.store.submit(calls.add_credits, customer.account, 5).result(10)
     clock.set("2026-12-31T23:59:59.5")
     december = still.ask(PAID, headers=customer.headers)
     again = still.ask(PAID, headers=customer.headers)

@@ -10,6 +10,7 @@ import orjson
 import pytest
 
 from quota.errors import StoreUnavailable
+from quota.ledger import activity
 from quota.redis.store import RedisStore
 from quota.store.lmdb_store import LmdbStore
 from shards.search import company_numbers
@@ -223,16 +224,17 @@ class Watched(LmdbStore):
     fails = False
     asked = 0
 
-    def are_matched(self, account: str, companies: Sequence[str]) -> Any:
-        self.asked += 1
-        if self.fails:
-            raise StoreUnavailable("no read")
-        return super().are_matched(account, companies)
+    def read(self, operation: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if operation is activity.are_matched:
+            self.asked += 1
+            if self.fails:
+                raise StoreUnavailable("no read")
+        return super().read(operation, *args, **kwargs)
 
-    def note_matches(self, account: str, companies: Sequence[str]) -> Any:
-        if self.fails:
+    def submit(self, operation: Any, /, *args: Any, **kwargs: Any) -> Any:
+        if self.fails and operation is activity.note_matches:
             raise StoreUnavailable("no write")
-        return super().note_matches(account, companies)
+        return super().submit(operation, *args, **kwargs)
 
 
 @pytest.fixture(scope="module")
@@ -322,7 +324,9 @@ def test_hosts_that_share_a_server_share_matches(tmp_path: Path) -> None:
             customer = served.customer()
             match(served, customer)
             elsewhere = RedisStore(server.url)
-            known = elsewhere.are_matched(customer.account, [f"DE/{one}" for one in TWELVE])
+            known = elsewhere.read(
+                activity.are_matched, customer.account, [f"DE/{one}" for one in TWELVE]
+            )
 
             assert known.result()
             assert figures(search(served, customer)) == ALL

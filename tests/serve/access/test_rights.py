@@ -7,8 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from quota import credentials, plans
+from quota.ledger import account_rows
+from quota.periods import iso
 from serve.access import rights
 from serve.access.rights import VisibleWindow, Window
+from tests.quota.filling import create_key
 from tests.serve.client import PATHS, PLANS, Customer, Served
 
 CAPS = {
@@ -121,8 +124,8 @@ def bearer(text: str) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def revoked(served: Served) -> str:
     customer = served.customer("data")
-    (key,) = served.store.keys_of(customer.account).result()
-    served.store.accounts.revoke_key(key.id, served.context.now()).result(10)
+    (key,) = served.store.read(account_rows.keys_of, customer.account).result()
+    served.store.submit(account_rows.revoke_key, key.id, iso(served.context.now())).result(10)
     return customer.key
 
 
@@ -257,9 +260,7 @@ def test_plans_served_alike_do_not_share_a_tag(served: Served) -> None:
 def test_the_keys_of_an_organisation_share_its_counters(served: Served) -> None:
     """A8"""
     customer = served.customer("data")
-    _, second = served.store.accounts.create_key(
-        customer.account, PLANS, served.context.now()
-    ).result(10)
+    _, second = create_key(served.store, customer.account, PLANS, served.context.now()).result(10)
     other = Customer(customer.account, second)
 
     first = served.ask(RECORD, headers=customer.headers)
@@ -272,10 +273,8 @@ def test_the_keys_of_an_organisation_share_its_counters(served: Served) -> None:
 def test_a_lowered_plan_keeps_its_keys_at_the_new_level(served: Served) -> None:
     """A9"""
     customer = served.customer("data")
-    _, second = served.store.accounts.create_key(
-        customer.account, PLANS, served.context.now()
-    ).result(10)
-    served.store.accounts.set_plan(customer.account, "free", PLANS).result(10)
+    _, second = create_key(served.store, customer.account, PLANS, served.context.now()).result(10)
+    served.store.submit(account_rows.set_plan, customer.account, "free", PLANS).result(10)
 
     for key in (customer.key, second):
         assert served.ask(SEARCH, headers=bearer(f"Bearer {key}")).json["plan"] == "free"
@@ -285,8 +284,8 @@ def test_a_revoked_key_is_refused_at_once(served: Served) -> None:
     """A11, §5 rule 6"""
     customer = served.customer("data")
     assert served.ask(SEARCH, headers=customer.headers).status == 200
-    (key,) = served.store.keys_of(customer.account).result()
-    served.store.accounts.revoke_key(key.id, served.context.now()).result(10)
+    (key,) = served.store.read(account_rows.keys_of, customer.account).result()
+    served.store.submit(account_rows.revoke_key, key.id, iso(served.context.now())).result(10)
 
     assert served.ask(SEARCH, headers=customer.headers).status == 401
 

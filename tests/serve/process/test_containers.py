@@ -13,6 +13,7 @@ import pytest
 from quota.plans import load
 from quota.store.lmdb_store import LmdbStore
 from tests.proof.tools import need
+from tests.quota.filling import create_account, create_key
 from tests.serve import world
 from tests.serve.processes import ROOT, ask, eventually, line_of
 
@@ -45,8 +46,8 @@ def state(tmp_path: Path) -> Path:
 
 def key_of(state: Path) -> dict[str, str]:
     store, now = LmdbStore(state), datetime.now(UTC)
-    account = store.accounts.create("integral", load(), now).result()
-    text = store.accounts.create_key(account.id, load(), now).result()[1]
+    account = create_account(store, "integral", load(), now).result()
+    text = create_key(store, account.id, load(), now).result()[1]
     store.close()
     return {"Authorization": f"Bearer {text}"}
 

@@ -2,7 +2,10 @@
 
 import re
 
+from quota.ledger import account_rows
+from quota.ledger.account_rows import ADDRESSES
 from quota.ledger.calls import Purchase
+from tests.quota.filling import create_key
 from tests.serve.client import PLANS, Served
 from tests.serve.surfaces.site.visitor import Visitor, member
 
@@ -16,7 +19,7 @@ def connues(html: str) -> str:
 def test_the_account_tells_what_the_api_tells(served: Served) -> None:
     """D15"""
     visitor, account = member(served, "data", api_tool=True)
-    _, key = served.store.accounts.create_key(account, PLANS, served.context.now()).result(10)
+    _, key = create_key(served.store, account, PLANS, served.context.now()).result(10)
     headers = {"Authorization": f"Bearer {key}"}
     for path in ("/api/v1/societes", "/api/v1/societes/FR/552100554"):
         served.ask(path, headers=headers)
@@ -33,7 +36,7 @@ def test_the_account_tells_what_the_api_tells(served: Served) -> None:
 
 def test_the_records_of_the_month_are_told_with_their_price_and_link(served: Served) -> None:
     visitor, account = member(served, "data", api_tool=True)
-    _, key = served.store.accounts.create_key(account, PLANS, served.context.now()).result(10)
+    _, key = create_key(served.store, account, PLANS, served.context.now()).result(10)
     headers = {"Authorization": f"Bearer {key}"}
     empty = visitor.get("/compte").text
     for path in ("FR/552100554", "EE/12652512", "FR/552100554"):
@@ -85,7 +88,7 @@ def test_a_reconciliation_address_is_made_shown_once_and_revoked(served: Served)
     made = visitor.send("/compte/adresses", {"connues": "0", "libelle": "OpenRefine de Żabka"})
     again = visitor.send("/compte/adresses", {"connues": "0"})
     (path,) = set(re.findall(r"/api/v1/reconciliation/soc_rec_\w+", made.html))
-    (address,) = served.store.accounts.addresses_of(account).result()
+    (address,) = served.store.read(account_rows.keys_of, account, ADDRESSES).result()
     assert (again.status, path in again.html) == (409, False)
     assert "OpenRefine de Żabka" in again.text
     assert served.ask(f"{path}?queries=%7B%7D").status == 200
@@ -110,7 +113,7 @@ def test_a_form_that_is_sent_again_makes_no_second_key(served: Served) -> None:
     assert (first.status, second.status) == (200, 409)
     assert "soc_live_…" in second.html
     assert not re.search(r"soc_live_[0-9A-Za-z]{38}", second.html)
-    assert len(served.store.keys_of(account).result()) == 2
+    assert len(served.store.read(account_rows.keys_of, account).result()) == 2
 
 
 def test_a_plan_has_so_many_keys_and_no_more(served: Served) -> None:
@@ -122,7 +125,7 @@ def test_a_plan_has_so_many_keys_and_no_more(served: Served) -> None:
 
     assert refused.status == 409
     assert "révoquez-en une d’abord" in refused.text
-    assert len(served.store.keys_of(account).result()) == 1
+    assert len(served.store.read(account_rows.keys_of, account).result()) == 1
 
 
 def test_a_revoked_key_is_none_at_the_next_call(served: Served) -> None:
@@ -131,7 +134,11 @@ def test_a_revoked_key_is_none_at_the_next_call(served: Served) -> None:
     made = visitor.send("/compte/cles", {"connues": connues(visitor.get("/compte").html)})
     headers = {"Authorization": f"Bearer {made.key}"}
     assert served.ask("/api/v1/compte", headers=headers).status == 200
-    key = next(key for key in served.store.keys_of(account).result() if key.last4 == made.key[-4:])
+    key = next(
+        key
+        for key in served.store.read(account_rows.keys_of, account).result()
+        if key.last4 == made.key[-4:]
+    )
 
     seen = visitor.send("/compte/cles/revocation", {"cle": key.id})
 
@@ -143,7 +150,7 @@ def test_a_revoked_key_is_none_at_the_next_call(served: Served) -> None:
 def test_the_key_of_another_organisation_cannot_be_revoked(served: Served) -> None:
     visitor, _ = member(served)
     _, theirs = member(served)
-    (key,) = served.store.keys_of(theirs).result()
+    (key,) = served.store.read(account_rows.keys_of, theirs).result()
     visitor.get("/compte")
 
     answers = {
@@ -152,13 +159,13 @@ def test_the_key_of_another_organisation_cannot_be_revoked(served: Served) -> No
     }
 
     assert {seen.status for seen in answers.values()} == {404}
-    assert served.store.keys_of(theirs).result()[0].revoked is None
+    assert served.store.read(account_rows.keys_of, theirs).result()[0].revoked is None
 
 
 def test_without_the_tool_pages_and_keys_differ_and_the_account_says_so(served: Served) -> None:
     """A7, decision 044"""
     visitor, account = member(served, "corporate")
-    _, key = served.store.accounts.create_key(account, PLANS, served.context.now()).result(10)
+    _, key = create_key(served.store, account, PLANS, served.context.now()).result(10)
 
     answer = served.ask("/api/v1/societes", headers={"Authorization": f"Bearer {key}"}).json
     seen = visitor.get("/?tri=nom")

@@ -2,6 +2,9 @@
 
 import pytest
 
+from quota.ledger import account_rows, calls
+from quota.periods import iso
+from tests.quota.filling import create_key
 from tests.serve.client import PLANS, Served
 
 COMPTE = "/api/v1/compte"
@@ -10,12 +13,12 @@ COMPTE = "/api/v1/compte"
 def test_an_account_sees_its_plan_its_counters_and_its_keys(served: Served) -> None:
     """D15"""
     customer = served.customer("data")
-    served.store.accounts.add_credits(customer.account, 40).result(10)
-    (first,) = served.store.keys_of(customer.account).result()
-    second, _ = served.store.accounts.create_key(
-        customer.account, PLANS, served.context.now(), label="Atelier d'été"
+    served.store.submit(calls.add_credits, customer.account, 40).result(10)
+    (first,) = served.store.read(account_rows.keys_of, customer.account).result()
+    second, _ = create_key(
+        served.store, customer.account, PLANS, served.context.now(), label="Atelier d'été"
     ).result(10)
-    served.store.accounts.revoke_key(second.id, served.context.now()).result(10)
+    served.store.submit(account_rows.revoke_key, second.id, iso(served.context.now())).result(10)
     served.ask("/api/v1/societes/FR/552100554", headers=customer.headers)
     served.ask("/api/v1/societes", headers=customer.headers)
 
@@ -32,11 +35,11 @@ def test_an_account_sees_its_plan_its_counters_and_its_keys(served: Served) -> N
         "societes_avec_comptes_par_export": 100, "credits_par_mois": 5_000, "cles_actives": 3,
         "coordonnees": True, "etats_financiers": True, "essais_par_mois": 3,
     }  # fmt: skip
-    calls, exports = body["compteurs"]["appels_jour"], body["compteurs"]["exports_mois"]
-    assert (calls["limite"], calls["utilise"], calls["restant"]) == (1_000, 2, 998)
+    appels, exports = body["compteurs"]["appels_jour"], body["compteurs"]["exports_mois"]
+    assert (appels["limite"], appels["utilise"], appels["restant"]) == (1_000, 2, 998)
     assert (exports["limite"], exports["utilise"], exports["restant"]) == (40, 0, 40)
     assert body["compteurs"]["essais_mois"]["limite"] == 3
-    assert calls["reinitialisation"].endswith("T00:00:00Z")
+    assert appels["reinitialisation"].endswith("T00:00:00Z")
     assert exports["reinitialisation"].endswith("-01T00:00:00Z")
     credits = body["credits"]
     assert credits.pop("reinitialisation") == exports["reinitialisation"]

@@ -4,8 +4,12 @@ from email.message import Message
 
 import pytest
 
+from quota import credentials
+from quota.ledger import account_rows, people
+from quota.ledger.account_rows import ADDRESSES
 from quota.ledger.people import ADMINISTRATOR, MEMBER
 from serve.features.account import login_throttle
+from tests.quota.filling import create_key, invite
 from tests.serve.client import PLANS, Served
 from tests.serve.features.account.conftest import MailServer
 from tests.serve.features.account.test_outbox import link
@@ -88,7 +92,7 @@ def test_a_link_confirms_the_address_of_the_person_who_is_logged_in_alone(
     assert other.get(path).status == 404
     assert other.send(path, {}).status == 404
 
-    person = equipped.store.accounts.person_by_email(email).result()
+    person = equipped.store.read(people.by_email, email).result()
     assert person is not None
     assert not person.confirmed
 
@@ -98,19 +102,22 @@ def test_the_first_recovery_takes_the_account_from_whoever_was_faster(
 ) -> None:
     email, accomplice = address(), address()
     squatter = signed_up(equipped, email)
-    book = equipped.store.accounts
-    person = book.person_by_email(email).result()
+    person = equipped.store.read(people.by_email, email).result()
     assert person
     now = equipped.context.now()
-    _, capability = book.create_address(person.account, PLANS, now, label="x").result(10)
+    _, capability = create_key(
+        equipped.store, person.account, PLANS, now, label="x", kind=ADDRESSES
+    ).result(10)
     # As of a time when the server sent no mail.
-    _, token = book.tickets.invite(
-        person.account, accomplice, ADMINISTRATOR, now, mail=False
+    _, token = invite(
+        equipped.store, person.account, accomplice, ADMINISTRATOR, now, mail=False
     ).result(10)
     friend = Visitor(equipped)
     friend.get(f"/invitation/{token}")
     assert friend.send(f"/invitation/{token}", {"mot_de_passe": PASSWORD}).status == 303
-    _, pending = book.tickets.invite(person.account, address(), MEMBER, now, mail=False).result(10)
+    _, pending = invite(equipped.store, person.account, address(), MEMBER, now, mail=False).result(
+        10
+    )
 
     owner, mail, page = recovered(equipped, mail_server, email)
 
@@ -119,21 +126,29 @@ def test_the_first_recovery_takes_the_account_from_whoever_was_faster(
     assert owner.get("/compte").status == 200
     assert squatter.get("/compte").status == 303
     assert friend.get("/compte").status == 303
-    assert [one.email for one in book.people_of(person.account).result()] == [email]
-    assert all(key.revoked for key in equipped.store.keys_of(person.account).result())
-    assert book.by_address(capability).result() is None
+    assert [
+        one.email for one in equipped.store.read(people.people_of, person.account).result()
+    ] == [email]
+    assert all(
+        key.revoked for key in equipped.store.read(account_rows.keys_of, person.account).result()
+    )
+    assert (
+        equipped.store.identify_by(credentials.key_digest(capability), ADDRESSES).result() is None
+    )
     assert Visitor(equipped).get(f"/invitation/{pending}").status == 404
     assert invitation(owner, address()) == 303
 
 
 def test_a_second_recovery_revokes_nothing(equipped: Served, mail_server: MailServer) -> None:
     owner, account = member(equipped)
-    (person,) = equipped.store.accounts.people_of(account).result()
+    (person,) = equipped.store.read(people.people_of, account).result()
 
     _, mail, page = recovered(equipped, mail_server, person.email)
 
     assert "jamais été confirmée" not in mail + page
-    assert not any(key.revoked for key in equipped.store.keys_of(account).result())
+    assert not any(
+        key.revoked for key in equipped.store.read(account_rows.keys_of, account).result()
+    )
     assert owner.get("/compte").status == 303
 
 
@@ -142,7 +157,7 @@ def test_an_address_that_nobody_confirmed_can_be_invited_elsewhere(
 ) -> None:
     email = address()
     squatter = signed_up(equipped, email)
-    before = equipped.store.accounts.person_by_email(email).result()
+    before = equipped.store.read(people.by_email, email).result()
     admin, account = member(equipped)
 
     assert invitation(admin, email) == 303
@@ -151,17 +166,19 @@ def test_an_address_that_nobody_confirmed_can_be_invited_elsewhere(
     guest.get(path)
     assert guest.send(path, {"mot_de_passe": OTHER}).status == 303
 
-    person = equipped.store.accounts.person_by_email(email).result()
+    person = equipped.store.read(people.by_email, email).result()
     assert person
     assert before
     assert (person.account, person.confirmed) == (account, True)
     assert squatter.get("/compte").status == 303
-    assert all(key.revoked for key in equipped.store.keys_of(before.account).result())
+    assert all(
+        key.revoked for key in equipped.store.read(account_rows.keys_of, before.account).result()
+    )
 
 
 def test_a_confirmed_address_stays_where_it_is(equipped: Served, mail_server: MailServer) -> None:
     _, elsewhere = member(equipped)
-    (person,) = equipped.store.accounts.people_of(elsewhere).result()
+    (person,) = equipped.store.read(people.people_of, elsewhere).result()
     admin, _ = member(equipped)
 
     assert invitation(admin, person.email) == 303
@@ -177,15 +194,15 @@ def test_a_link_that_was_shown_confirms_no_address(
 ) -> None:
     """An administrator who hands a link over could use it: the address is not theirs."""
     admin, account = member(equipped)
-    email, book = address(), equipped.store.accounts
-    _, token = book.tickets.invite(
-        account, email, ADMINISTRATOR, equipped.context.now(), mail=False
+    email = address()
+    _, token = invite(
+        equipped.store, account, email, ADMINISTRATOR, equipped.context.now(), mail=False
     ).result(10)
     guest = Visitor(equipped)
     guest.get(f"/invitation/{token}")
     guest.send(f"/invitation/{token}", {"mot_de_passe": PASSWORD})
 
-    person = book.person_by_email(email).result()
+    person = equipped.store.read(people.by_email, email).result()
     assert person
     assert not person.confirmed
     assert invitation(guest, address()) == 403
@@ -193,6 +210,6 @@ def test_a_link_that_was_shown_confirms_no_address(
     recovered(equipped, mail_server, email)
 
     assert (
-        len(book.people_of(account).result()) == 2
+        len(equipped.store.read(people.people_of, account).result()) == 2
     )  # the account is that of the other administrator
     assert admin.get("/compte").status == 200

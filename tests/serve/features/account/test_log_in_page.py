@@ -6,6 +6,8 @@ from urllib.parse import urlencode
 import pytest
 
 from quota import credentials
+from quota.ledger import account_rows, people
+from quota.new_values import new_person
 from tests.serve.client import PLANS, Served
 from tests.serve.surfaces.site.visitor import FORM, PASSWORD, Visitor, address, member
 
@@ -49,7 +51,7 @@ def test_a_reload_of_the_page_with_the_key_says_that_it_was_shown(served: Served
     assert second.status == 200
     assert "La clé a été montrée une fois" in second.text
     assert first.key not in second.html
-    assert len(served.store.keys_of(_account(served, email)).result()) == 1
+    assert len(served.store.read(account_rows.keys_of, _account(served, email)).result()) == 1
 
 
 def test_who_is_logged_in_is_shown_so_by_errors_too(served: Served) -> None:
@@ -161,7 +163,7 @@ def test_another_password_ends_the_other_sessions(served: Served) -> None:
     visitor, account = member(served)
     visitor.get("/compte")
     elsewhere = Visitor(served, cookies=dict(visitor.cookies))
-    (person,) = served.store.accounts.people_of(account).result()
+    (person,) = served.store.read(people.people_of, account).result()
 
     wrong = visitor.send("/compte/mot-de-passe", {"actuel": "non", "nouveau": "x y z 1 2 3 4"})
     short = visitor.send("/compte/mot-de-passe", {"actuel": PASSWORD, "nouveau": "court"})
@@ -179,23 +181,23 @@ def test_another_password_ends_the_other_sessions(served: Served) -> None:
 
 def test_a_second_log_in_makes_no_second_key(served: Served) -> None:
     visitor, account = member(served)
-    (person,) = served.store.accounts.people_of(account).result()
+    (person,) = served.store.read(people.people_of, account).result()
 
     visitor.send("/deconnexion")
 
     again = visitor.log_in(person.email)
 
     assert (again.status, again.headers["Location"]) == (303, "/compte")
-    assert len(served.store.keys_of(account).result()) == 1
+    assert len(served.store.read(account_rows.keys_of, account).result()) == 1
 
 
 def test_a_person_added_by_the_operator_gets_in(served: Served) -> None:
     customer = served.customer("data")
     email = address()
     hashed = credentials.hash_password(PASSWORD)
-    served.store.accounts.add_person(customer.account, email, hashed, served.context.now()).result(
-        10
-    )
+    served.store.submit(
+        people.add_person, new_person(customer.account, email, hashed, served.context.now())
+    ).result(10)
     visitor = Visitor(served)
 
     visitor.log_in(email)
@@ -211,6 +213,6 @@ def test_who_is_logged_in_is_not_asked_again(served: Served) -> None:
 
 
 def _account(served: Served, email: str) -> str:
-    person = served.store.accounts.person_by_email(email).result()
+    person = served.store.read(people.by_email, email).result()
     assert person
     return person.account

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from quota.bursts import BurstLimiter, Wait
+from quota.ledger import account_rows, people, tickets
+from quota.periods import seconds
 from serve.access import burst_gate
 from serve.config import BurstLimits
 from serve.contract.errors import ApiError
@@ -30,7 +32,7 @@ def asked(served: Served, email: str) -> str:
 
 
 def person_of(served: Served, account: str) -> str:
-    (person,) = served.store.accounts.people_of(account).result()
+    (person,) = served.store.read(people.people_of, account).result()
     return person.email
 
 
@@ -54,7 +56,11 @@ def test_one_person_gets_three_mails_an_hour_and_every_link_works(
     for number in range(1, 7):
         answers |= {asked(equipped, email), asked(equipped, unknown)}
         awaited(lambda: len(mail_server.to(email)) >= min(number, 3))  # noqa: B023
-        awaited(lambda: not equipped.store.accounts.tickets.is_due(equipped.context.now()).result())
+        awaited(
+            lambda: (
+                not equipped.store.read(tickets.is_due, seconds(equipped.context.now())).result()
+            )
+        )
 
     mails = mail_server.to(email)
     assert len(answers) == 1
@@ -168,7 +174,7 @@ def test_a_free_organisation_invites_few_people_a_day(served: Served) -> None:
         return visitor.send("/compte/membres", form).status
 
     sent = [invited(address()) for _ in range(login_throttle.FREE_INVITATIONS)]
-    served.store.accounts.set_plan(account, "data", served.context.plans).result()
+    served.store.submit(account_rows.set_plan, account, "data", served.context.plans).result()
     paid = [invited(address()) for _ in range(login_throttle.FREE_INVITATIONS)]
 
     few = login_throttle.FREE_INVITATIONS // 2

@@ -2,7 +2,9 @@
 
 import re
 
+from quota.ledger import people, tickets
 from quota.ledger.people import ADMINISTRATOR, MEMBER
+from quota.periods import seconds
 from tests.serve.client import Served, logged
 from tests.serve.surfaces.site.visitor import PASSWORD, Seen, Visitor, address, member
 
@@ -37,7 +39,7 @@ def test_somebody_joins_by_a_link_that_works_once(served: Served) -> None:
 
     assert seen == [200, 200]
     assert email in visitor.get("/compte").text
-    roles = {one.email: one.role for one in served.store.accounts.people_of(account).result()}
+    roles = {one.email: one.role for one in served.store.read(people.people_of, account).result()}
     assert roles[email] == MEMBER
     used = Visitor(served).get(path)
     assert (used.status, "Ce lien ne sert plus" in used.text) == (404, True)
@@ -49,30 +51,30 @@ def test_somebody_joins_by_a_link_that_works_once(served: Served) -> None:
 def test_a_member_decides_nothing_about_others_but_may_leave(served: Served) -> None:
     admin, account = member(served)
     visitor = joined(served, invited(admin, address()))
-    people = {one.role: one for one in served.store.accounts.people_of(account).result()}
+    members = {one.role: one for one in served.store.read(people.people_of, account).result()}
     page = visitor.get("/compte/membres")
 
     refused = [
         visitor.send("/compte/membres", form).status
         for form in (
             {"geste": "invitation", "email": address(), "role": MEMBER},
-            {"geste": "role", "personne": people[MEMBER].id, "role": ADMINISTRATOR},
-            {"geste": "retrait", "personne": people[ADMINISTRATOR].id},
-            {"geste": "lien", "personne": people[ADMINISTRATOR].id},
+            {"geste": "role", "personne": members[MEMBER].id, "role": ADMINISTRATOR},
+            {"geste": "retrait", "personne": members[ADMINISTRATOR].id},
+            {"geste": "lien", "personne": members[ADMINISTRATOR].id},
         )
     ]
-    left = visitor.send("/compte/membres", {"geste": "retrait", "personne": people[MEMBER].id})
+    left = visitor.send("/compte/membres", {"geste": "retrait", "personne": members[MEMBER].id})
 
     assert "Inviter" not in page.text
     assert refused == [403] * 4
     assert left.headers["Location"] == "/"
     assert visitor.get("/compte").status == 303
-    assert len(served.store.accounts.people_of(account).result()) == 1
+    assert len(served.store.read(people.people_of, account).result()) == 1
 
 
 def test_the_last_administrator_stays_until_there_is_another(served: Served) -> None:
     admin, account = member(served)
-    (me,) = served.store.accounts.people_of(account).result()
+    (me,) = served.store.read(people.people_of, account).result()
     admin.get("/compte/membres")
 
     alone = [
@@ -86,14 +88,14 @@ def test_the_last_administrator_stays_until_there_is_another(served: Served) -> 
     assert [seen.status for seen in alone] == [409, 409]
     assert "dernier administrateur" in alone[0].text
     assert together.status == 303
-    assert served.store.accounts.person_by_email(me.email).result().role == MEMBER  # type: ignore[union-attr]
+    assert served.store.read(people.by_email, me.email).result().role == MEMBER  # type: ignore[union-attr]
 
 
 def test_an_administrator_hands_over_another_password(served: Served) -> None:
     admin, account = member(served)
     other = joined(served, invited(admin, address()))
     person = next(
-        one for one in served.store.accounts.people_of(account).result() if one.role == MEMBER
+        one for one in served.store.read(people.people_of, account).result() if one.role == MEMBER
     )
     admin.get("/compte/membres")
 
@@ -113,7 +115,7 @@ def test_an_administrator_hands_over_another_password(served: Served) -> None:
 def test_people_of_another_organisation_are_out_of_reach(served: Served) -> None:
     admin, _ = member(served)
     _, theirs = member(served)
-    (person,) = served.store.accounts.people_of(theirs).result()
+    (person,) = served.store.read(people.people_of, theirs).result()
     admin.get("/compte/membres")
 
     for form in (
@@ -123,13 +125,13 @@ def test_people_of_another_organisation_are_out_of_reach(served: Served) -> None
     ):
         assert admin.send("/compte/membres", form).status == 404
     assert admin.send("/compte/membres", {"geste": "tout"}).status == 400
-    assert served.store.accounts.people_of(theirs).result() == [person]
+    assert served.store.read(people.people_of, theirs).result() == [person]
 
 
 def test_an_invited_address_that_has_an_account_is_told_so(served: Served) -> None:
     admin, account = member(served)
     _, theirs = member(served)
-    (person,) = served.store.accounts.people_of(theirs).result()
+    (person,) = served.store.read(people.people_of, theirs).result()
     path = invited(admin, person.email)
     visitor = Visitor(served)
     visitor.get(path)
@@ -138,13 +140,15 @@ def test_an_invited_address_that_has_an_account_is_told_so(served: Served) -> No
 
     assert seen.status == 409
     assert "dans une autre organisation" in seen.text
-    assert len(served.store.accounts.people_of(account).result()) == 1
+    assert len(served.store.read(people.people_of, account).result()) == 1
 
 
 def test_an_invitation_can_be_withdrawn(served: Served) -> None:
     admin, account = member(served)
     path = invited(admin, address())
-    (ticket,) = served.store.accounts.tickets.of_account(account, served.context.now()).result()
+    (ticket,) = served.store.read(
+        tickets.of_account, account, seconds(served.context.now())
+    ).result()
     admin.get("/compte/membres")
 
     assert admin.send("/compte/membres", {"geste": "annulation", "billet": ticket.id}).status == 303

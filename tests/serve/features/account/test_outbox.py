@@ -8,9 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from quota.ledger import tickets
+from quota.ledger import people, tickets
 from quota.ledger.people import MEMBER
+from quota.periods import seconds
 from serve.config import ConfigError, read, to_toml
+from tests.quota.filling import claim
 from tests.serve.client import Served
 from tests.serve.features.account.conftest import BASE_URL, MailServer, awaited
 from tests.serve.surfaces.site.visitor import PASSWORD, Visitor, address, member
@@ -50,14 +52,14 @@ def test_an_invitation_comes_by_mail_and_opens_the_door(
     visitor = Visitor(equipped)
     visitor.get(link(text))
     assert visitor.send(link(text), {"mot_de_passe": PASSWORD}).status == 303
-    assert email in [one.email for one in equipped.store.accounts.people_of(account).result()]
+    assert email in [one.email for one in equipped.store.read(people.people_of, account).result()]
 
 
 def test_a_lost_password_is_mailed_to_known_addresses_only(
     equipped: Served, mail_server: MailServer
 ) -> None:
     _, account = member(equipped)
-    (person,) = equipped.store.accounts.people_of(account).result()
+    (person,) = equipped.store.read(people.people_of, account).result()
     unknown = address()
     answers = []
     for email in (unknown, person.email):
@@ -83,21 +85,24 @@ def test_a_server_that_is_down_or_slow_loses_no_invitation(
 ) -> None:
     admin, account = member(equipped)
     email = address()
-    book = equipped.store.accounts.tickets
     now = equipped.context.now()
     mail_server.stop()
     silent = socket.create_server(("127.0.0.1", mail_server.port)) if fault == "slow" else None
 
     before = waiting(equipped)
     sent(admin, email)
-    awaited(lambda: bool(book.of_account(account, now).result()[0].error))
+    awaited(
+        lambda: bool(
+            equipped.store.read(tickets.of_account, account, seconds(now)).result()[0].error
+        )
+    )
     awaited(lambda: waiting(equipped) == before + 1)
     page = admin.get("/compte/membres").text
     if silent:
         silent.close()
     mail_server.start()
 
-    (ticket,) = book.of_account(account, now).result()
+    (ticket,) = equipped.store.read(tickets.of_account, account, seconds(now)).result()
     assert (ticket.mail, ticket.attempts) == (tickets.WAITING, 1)
     assert "courriel en attente" in page
     assert "1 essai ·" in page
@@ -107,7 +112,15 @@ def test_a_server_that_is_down_or_slow_loses_no_invitation(
     equipped.store.submit(lambda txn: tickets._enter(txn, ticket, due, None)).result()
     sent(admin, address())
     mail_server.to(email)
-    awaited(lambda: {one.mail for one in book.of_account(account, now).result()} == {tickets.SENT})
+    awaited(
+        lambda: (
+            {
+                one.mail
+                for one in equipped.store.read(tickets.of_account, account, seconds(now)).result()
+            }
+            == {tickets.SENT}
+        )
+    )
     awaited(lambda: waiting(equipped) == before)
 
 
@@ -116,20 +129,28 @@ def test_a_refused_recipient_is_shown_and_not_tried_again(
 ) -> None:
     admin, account = member(equipped)
     mail_server.refusals |= {"nobody": "550 no such mailbox", "full": "452 mailbox full"}
-    book, now = equipped.store.accounts.tickets, equipped.context.now()
+    now = equipped.context.now()
 
     for email in ("nobody@exemple.fr", "full@exemple.fr"):
         sent(admin, email)
 
-    awaited(lambda: all(one.error for one in book.of_account(account, now).result()))
-    states = {one.email: one.mail for one in book.of_account(account, now).result()}
+    awaited(
+        lambda: all(
+            one.error
+            for one in equipped.store.read(tickets.of_account, account, seconds(now)).result()
+        )
+    )
+    states = {
+        one.email: one.mail
+        for one in equipped.store.read(tickets.of_account, account, seconds(now)).result()
+    }
     assert states == {
         "nobody@exemple.fr": tickets.REFUSED, "full@exemple.fr": tickets.WAITING,
     }  # fmt: skip
     assert "550 no such mailbox" in admin.get("/compte/membres").text
     later = now + timedelta(hours=1)
-    assert book.claim(later).result()[0].email == "full@exemple.fr"  # type: ignore[union-attr]
-    assert book.claim(later).result()[0] is None
+    assert claim(equipped.store, later).result()[0].email == "full@exemple.fr"  # type: ignore[union-attr]
+    assert claim(equipped.store, later).result()[0] is None
     mail_server.refusals.clear()
 
 
@@ -137,18 +158,22 @@ def test_a_link_is_handed_over_in_place_of_a_mail_that_does_not_go_out(
     equipped: Served, mail_server: MailServer
 ) -> None:
     admin, account = member(equipped)
-    book, now, email = equipped.store.accounts.tickets, equipped.context.now(), address()
+    now, email = equipped.context.now(), address()
     mail_server.refusals["zoé"] = "550 no such mailbox"
     sent(admin, email)
-    awaited(lambda: bool(book.of_account(account, now).result()[0].error))
-    (refused,) = book.of_account(account, now).result()
+    awaited(
+        lambda: bool(
+            equipped.store.read(tickets.of_account, account, seconds(now)).result()[0].error
+        )
+    )
+    (refused,) = equipped.store.read(tickets.of_account, account, seconds(now)).result()
     admin.get("/compte/membres")
 
     shown = admin.send("/compte/membres", {"geste": "remise", "billet": refused.id})
     again = admin.send("/compte/membres", {"geste": "remise", "billet": refused.id})
     mail_server.refusals.clear()
 
-    (ticket,) = book.of_account(account, now).result()
+    (ticket,) = equipped.store.read(tickets.of_account, account, seconds(now)).result()
     assert (ticket.email, ticket.mail, ticket.role) == (email, tickets.NO_MAIL, MEMBER)
     assert again.status == 404
     visitor = Visitor(equipped)

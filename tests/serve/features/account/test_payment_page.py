@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from quota.ledger import account_rows, payments
 from quota.ledger.payments import Payment
+from tests.quota.filling import create_account, invite
 from tests.serve.client import PLANS, Reply, Served, serving
 from tests.serve.features.account.conftest import BASE_URL, StripeServer, awaited
 from tests.serve.features.account.test_members_page import joined
@@ -45,12 +47,12 @@ def paid(stripe_server: StripeServer, seen: Seen) -> None:
 
 
 def plan(served: Served, account: str) -> tuple[str, bool]:
-    found = served.store.accounts.get(account).result()
+    found = served.store.read(account_rows.account_of, account).result()
     return found.plan, found.outil_api
 
 
-def payments(served: Served, account: str) -> Sequence[Payment]:
-    return served.store.accounts.payments_of(account).result()
+def payments_of(served: Served, account: str) -> Sequence[Payment]:
+    return served.store.read(payments.of_account, account).result()
 
 
 def bought(
@@ -59,7 +61,7 @@ def bought(
     visitor, account = member(served)
     paid(stripe_server, choose(visitor, offre=slug, outil_api="1"))
     awaited(lambda: plan(served, account)[0] == slug)
-    (subscription,) = payments(served, account)
+    (subscription,) = payments_of(served, account)
     return visitor, account, subscription
 
 
@@ -102,7 +104,7 @@ def test_a_payment_that_fails_keeps_the_plan_until_stripe_gives_up(
     path = f"/_test/subscriptions/{subscription.id}?status="
 
     stripe_server.ask(f"{path}past_due", "POST")
-    awaited(lambda: payments(equipped, account)[0].status == "past_due")
+    awaited(lambda: payments_of(equipped, account)[0].status == "past_due")
     failing = plan(equipped, account)
     text = visitor.get("/compte").text
     stripe_server.ask(f"{path}unpaid", "POST")
@@ -118,14 +120,14 @@ def test_a_pack_is_added_once_however_often_it_is_announced(
     visitor, account = member(equipped)
 
     paid(stripe_server, choose(visitor, pack="1000"))
-    awaited(lambda: bool(payments(equipped, account)))
+    awaited(lambda: bool(payments_of(equipped, account)))
     (event,) = _events(stripe_server, "checkout.session.completed", account)
     replies = [announced(equipped, stripe_server, event).status for _ in range(3)]
     unpaid = json.loads(json.dumps(event))
     unpaid["data"]["object"] |= {"id": "cs_unpaid", "payment_status": "unpaid"}
     announced(equipped, stripe_server, unpaid)
 
-    found = equipped.store.accounts.get(account).result()
+    found = equipped.store.read(account_rows.account_of, account).result()
     usage = equipped.store.usage(
         account, equipped.context.plans[found.plan], equipped.context.now()
     ).result()
@@ -153,7 +155,7 @@ def test_events_in_any_order_and_twice_lead_to_the_state_of_now(
         for event in (*order, order[0]):
             assert announced(equipped, stripe_server, event).status == 200
             assert plan(equipped, account) == ("free", False)
-    assert len(payments(equipped, account)) == 1
+    assert len(payments_of(equipped, account)) == 1
 
 
 def test_a_pack_that_is_announced_again_after_a_restart_is_not_added_again(
@@ -164,8 +166,8 @@ def test_a_pack_that_is_announced_again_after_a_restart_is_not_added_again(
     settings, account = stripe_server.settings(), ""
     for _ in range(2):
         with serving(data, BASE_URL, state=state, paiement=settings) as server:
-            book, now = server.store.accounts, server.context.now()
-            account = account or book.create("data", PLANS, now).result().id
+            now = server.context.now()
+            account = account or create_account(server.store, "data", PLANS, now).result().id
             about = {
                 "id": "cs_1", "mode": "payment", "payment_status": "paid", "created": 1,
                 "customer": "cus_1", "metadata": {"account": account, "credits": "1000"},
@@ -182,12 +184,12 @@ def test_a_customer_whom_stripe_no_longer_knows_buys_as_a_new_one(
 ) -> None:
     visitor, account = member(equipped)
     old = Payment(f"cs_old{account}", "pack", account, "", False, "paid", "cus_test", 1, credits=1)
-    equipped.store.accounts.add_pack(old).result()
+    equipped.store.submit(payments.add_pack, old).result()
 
     paid(stripe_server, choose(visitor, offre="data"))
 
     awaited(lambda: plan(equipped, account)[0] == "data")
-    assert "cus_test" not in {one.customer for one in payments(equipped, account)[:1]}
+    assert "cus_test" not in {one.customer for one in payments_of(equipped, account)[:1]}
 
 
 def test_what_stripe_did_not_sign_changes_nothing(
@@ -215,7 +217,7 @@ def test_what_stripe_did_not_sign_changes_nothing(
     ]
 
     assert replies == [400] * 5
-    assert not payments(equipped, account)
+    assert not payments_of(equipped, account)
 
 
 def test_stripe_is_told_to_send_again_what_could_not_be_asked(
@@ -272,7 +274,7 @@ def test_a_signed_event_of_any_shape_is_refused_and_no_fault(
 def test_a_pack_that_cannot_be_applied_is_sent_again_and_shown_to_the_operator(
     equipped: Served, stripe_server: StripeServer
 ) -> None:
-    book, now = equipped.store.accounts, equipped.context.now()
+    now = equipped.context.now()
     about = {
         "id": "cs_lost", "mode": "payment", "payment_status": "paid", "created": 1,
         "customer": "cus_1", "metadata": {"account": "a_removed00000", "credits": "1000"},
@@ -280,8 +282,12 @@ def test_a_pack_that_cannot_be_applied_is_sent_again_and_shown_to_the_operator(
     event = {"type": "checkout.session.completed", "data": {"object": about}}
 
     refused = [announced(equipped, stripe_server, event).status for _ in range(2)]
-    (note,) = [one for one in book.unapplied_payments().result() if one.id == "cs_lost"]
-    account = book.create("data", PLANS, now).result().id
+    (note,) = [
+        one
+        for one in equipped.store.read(payments.unapplied_payments).result()
+        if one.id == "cs_lost"
+    ]
+    account = create_account(equipped.store, "data", PLANS, now).result().id
     about["metadata"]["account"] = account  # type: ignore[index]
     applied = announced(equipped, stripe_server, event).status
 
@@ -290,13 +296,20 @@ def test_a_pack_that_cannot_be_applied_is_sent_again_and_shown_to_the_operator(
     assert "there is no account" in note.error
     assert applied == 200
     assert equipped.store.usage(account, PLANS["data"], now).result().credits.packs == 1_000
-    assert "cs_lost" not in [one.id for one in book.unapplied_payments().result()]
+    assert "cs_lost" not in [
+        one.id for one in equipped.store.read(payments.unapplied_payments).result()
+    ]
 
 
 def test_only_an_administrator_buys_and_only_what_has_a_price(equipped: Served) -> None:
     visitor, account = member(equipped)
-    ticket, token = equipped.store.accounts.tickets.invite(
-        account, f"m{account}@exemple.fr", "membre", equipped.context.now(), mail=False
+    ticket, token = invite(
+        equipped.store,
+        account,
+        f"m{account}@exemple.fr",
+        "membre",
+        equipped.context.now(),
+        mail=False,
     ).result()
     other = joined(equipped, f"/invitation/{token}")
 

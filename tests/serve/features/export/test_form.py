@@ -3,8 +3,10 @@
 import re
 from html import unescape
 
+from quota.ledger import exports
 from shards.query import Query
 from tests import oracle
+from tests.quota.filling import create_key
 from tests.serve.client import PLANS, Served
 from tests.serve.exports import PATH
 from tests.serve.surfaces.site.visitor import Visitor, member
@@ -57,7 +59,7 @@ def test_an_account_lists_its_last_exports_and_makes_one_again(served: Served) -
     visitor, account = member(served, "data")
     form = {"recherche": "pays=FR,UK&tri=nom", "format": "csv", "colonnes": "nom,id", "limit": "3"}
     first = visitor.send("/export", form)
-    _, key = served.store.accounts.create_key(account, PLANS, served.context.now()).result()
+    _, key = create_key(served.store, account, PLANS, served.context.now()).result()
     many = ",".join(["FR:552100554", *(f"FR:{n:09}" for n in range(200))])
     long = {"ids": many, "format": "ndjson"}
     served.ask(PATH, headers={"Authorization": f"Bearer {key}"}, params=long)
@@ -68,7 +70,7 @@ def test_an_account_lists_its_last_exports_and_makes_one_again(served: Served) -
     assert again.html == first.html
     assert again.html.splitlines()[0].endswith("nom,id")
     assert again.html.count("\n") == 4
-    listed = served.store.accounts.last_exports(account).result()
+    listed = served.store.read(exports.counted_exports, account).result()
     told = [(one.format, one.rows, one.key) for one in listed]
     assert told == [("csv", 3, ""), ("ndjson", 1, key[-4:]), ("csv", 3, "")]
     assert listed[1].search is None  # too long to keep

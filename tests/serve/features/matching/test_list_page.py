@@ -13,8 +13,10 @@ from openpyxl import load_workbook
 
 from quota.ledger import lists
 from quota.ledger.exports import Usage
-from quota.store.list_book import list_id
+from quota.new_values import list_id
+from quota.periods import seconds
 from serve.features.matching import list_page
+from tests.quota.filling import create_list
 from tests.serve import world
 from tests.serve.client import Served, serving
 from tests.serve.features.matching.test_pages import PATH, matched, rows_of, understood, verdicts
@@ -162,7 +164,9 @@ def test_a_list_of_a_visitor_opens_by_its_address_alone(served: Served) -> None:
     assert '<meta name="robots" content="noindex">' in opened.html
     assert code_of(seen) not in opened.html.partition("</head>")[0]
     assert (changed.status, unknown.status) == (200, 400)
-    head = served.store.lists.find(code_of(seen), served.context.now()).result()
+    head = served.store.read(
+        lists.rows_of, list_id(code_of(seen)), seconds(served.context.now())
+    ).result()
     assert head and (head.head.account, head.head.code) == ("", "")
     assert served.ask(seen.path, "POST", {"Content-Type": FORM}, body=b"geste=nom").status == 403
 
@@ -181,7 +185,9 @@ def test_a_list_has_a_name_and_is_deleted_with_all_its_rows(served: Served) -> N
     assert f'href="{seen.path}"' in listed.html
     assert reply.headers["Location"] == "/compte#listes"
     assert visitor.get(seen.path).status == 404
-    assert served.store.lists.of_account(account, served.context.now()).result() == []
+    assert (
+        served.store.read(lists.of_account, account, seconds(served.context.now())).result() == []
+    )
 
 
 def test_a_list_ends_after_thirty_days(served: Served) -> None:
@@ -189,8 +195,12 @@ def test_a_list_ends_after_thirty_days(served: Served) -> None:
     seen = matched(visitor, b"nom;pays\nFitlab;FR\n")
     now = served.context.now()
 
-    before = served.store.lists.find(code_of(seen), now + timedelta(days=29)).result()
-    after = served.store.lists.find(code_of(seen), now + timedelta(days=31)).result()
+    before = served.store.read(
+        lists.rows_of, list_id(code_of(seen)), seconds(now + timedelta(days=29))
+    ).result()
+    after = served.store.read(
+        lists.rows_of, list_id(code_of(seen)), seconds(now + timedelta(days=31))
+    ).result()
 
     assert before and before.head.account == account
     assert after is None
@@ -247,11 +257,11 @@ def test_a_company_that_is_gone_is_said_so(served: Served) -> None:
     visitor, account = member(served, "data")
     seen = matched(visitor, b"nom;pays\nFitlab;FR\n")
     now = served.context.now()
-    stored = served.store.lists.find(code_of(seen), now).result()
+    stored = served.store.read(lists.rows_of, list_id(code_of(seen)), seconds(now)).result()
     assert stored
     chunk = zstandard.compress(b'[[["Fitlab","FR"],[["FR","000000000",0.9,[]]],null]]')
     part = lists.ListPart([chunk], b"s\0")
-    code = served.store.lists.create(account, "Alt", stored.table, part, now).result(10)
+    code = create_list(served.store, account, "Alt", stored.table, part, now).result(10)
 
     shown = visitor.get(f"/listes/{code}")
     file = visitor.get(f"/listes/{code}?format=csv")
@@ -310,11 +320,11 @@ def test_a_list_of_before_names_were_remembered_says_nothing_of_them(served: Ser
     visitor, account = member(served, "data")
     seen = matched(visitor, b"nom;pays\nFitlab;FR\n")
     now = served.context.now()
-    stored = served.store.lists.find(code_of(seen), now).result()
+    stored = served.store.read(lists.rows_of, list_id(code_of(seen)), seconds(now)).result()
     assert stored
     chunk = zstandard.compress(b'[[["Mueller","DE"],[["DE","F1103R_HRB218916",0.9,[]]],null]]')
     part = lists.ListPart([chunk], b"s\0")
-    code = served.store.lists.create(account, "Alt", stored.table, part, now).result(10)
+    code = create_list(served.store, account, "Alt", stored.table, part, now).result(10)
 
     shown = visitor.get(f"/listes/{code}").text
 

@@ -7,8 +7,12 @@ import orjson
 import pytest
 from jsonschema import ValidationError
 
+from quota.ledger import account_rows
+from quota.ledger.account_rows import ADDRESSES
+from quota.periods import iso
 from serve.contract import company_fields
 from serve.features.matching import reconciliation
+from tests.quota.filling import create_key
 from tests.serve import world
 from tests.serve.client import PLANS, Customer, Reply, Served
 from tests.serve.features.matching.reconciliation_shapes import shape
@@ -43,8 +47,8 @@ def address(served: Served, customer: Customer) -> str:
 
 
 def made(served: Served, customer: Customer) -> str:
-    book, now = served.store.accounts, served.context.now()
-    _, token = book.create_address(customer.account, PLANS, now).result(10)
+    now = served.context.now()
+    _, token = create_key(served.store, customer.account, PLANS, now, kind=ADDRESSES).result(10)
     return f"{PATH}/{token}"
 
 
@@ -334,8 +338,10 @@ def test_an_address_can_be_revoked_opens_nothing_else_and_is_never_logged(served
     assert send(served, path, queries={"q": MULLER}).status == 200
     key = {"Authorization": f"Bearer {token}"}
     assert served.ask("/api/v1/compte", headers=key).status == 401
-    (address,) = served.store.accounts.addresses_of(customer.account).result()
-    served.store.accounts.revoke_address(address.id, served.context.now()).result(10)
+    (address,) = served.store.read(account_rows.keys_of, customer.account, ADDRESSES).result()
+    served.store.submit(
+        account_rows.revoke_key, address.id, iso(served.context.now()), ADDRESSES
+    ).result(10)
 
     assert send(served, path, queries={"q": MULLER}).code == "cle_invalide"
     assert served.ask(f"{path[:-1]}{'A' if path[-1] != 'A' else 'B'}").code == "cle_invalide"

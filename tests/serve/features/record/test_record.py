@@ -8,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from quota.ledger import account_rows
 from quota.ledger.calls import Purchase
+from quota.periods import iso
 from serve.features.record import pages
+from tests.quota.filling import create_key
 from tests.serve import world
 from tests.serve.client import PLANS, Served, serving
 from tests.serve.surfaces.site.visitor import Visitor, member
@@ -134,8 +137,12 @@ def test_a_key_of_the_organisation_and_its_pages_share_the_charge(served: Served
     """A8"""
     visitor, account = member(served)
     now = served.context.now()
-    served.store.accounts.revoke_key(served.store.keys_of(account).result()[0].id, now).result(10)
-    _, key = served.store.accounts.create_key(account, PLANS, now).result(10)
+    served.store.submit(
+        account_rows.revoke_key,
+        served.store.read(account_rows.keys_of, account).result()[0].id,
+        iso(now),
+    ).result(10)
+    _, key = create_key(served.store, account, PLANS, now).result(10)
     headers = {"Authorization": f"Bearer {key}"}
     served.ask(f"/api/v1{COMPANY}", headers=headers)
 

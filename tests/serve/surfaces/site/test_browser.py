@@ -9,8 +9,11 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, Response, expect
 
+from quota.ledger import account_rows, people
+from quota.ledger.account_rows import ADDRESSES
 from quota.ledger.calls import Purchase
 from serve.features.search import facet_counts
+from tests.quota.filling import ask_for_password, create_key, invite
 from tests.serve import world
 from tests.serve.client import PLANS, Served, serving
 from tests.serve.surfaces.site.browser import DESK, PHONE, window
@@ -237,12 +240,12 @@ def test_the_pages_of_an_account_are_for_everybody(
 ) -> None:
     """axe-core finds nothing at all, and no page is wider than its screen."""
     visitor, account = member(shop, "data")
-    now, accounts = shop.context.now(), shop.store.accounts
+    now = shop.context.now()
     shop.store.take_and_charge(Purchase(account, 9, "FR/552100554", 5, 99), now).result()
-    accounts.create_address(account, PLANS, now).result()
-    (person,) = accounts.people_of(account).result()
-    invitation = accounts.tickets.invite(account, "zoé@exemple.fr", "membre", now, mail=False)
-    password = accounts.tickets.ask_for_password(person.email, now, mail=False)
+    create_key(shop.store, account, PLANS, now, kind=ADDRESSES).result()
+    (person,) = shop.store.read(people.people_of, account).result()
+    invitation = invite(shop.store, account, "zoé@exemple.fr", "membre", now, mail=False)
+    password = ask_for_password(shop.store, person.email, now, mail=False)
     outside = [
         f"/invitation/{invitation.result()[1]}", f"/mot-de-passe/{password.result()[1]}",
         "/invitation/soc_lien_x", "/mot-de-passe", "/inscription", "/connexion", "/tarifs",
@@ -290,7 +293,7 @@ def test_a_long_list_is_matched_in_pieces_and_downloaded_whole(
         page, key = opened.page, sign_up(opened)
         account = shop.store.identify(key).result()
         assert account
-        shop.store.accounts.set_plan(account.id, "data", PLANS).result(10)
+        shop.store.submit(account_rows.set_plan, account.id, "data", PLANS).result(10)
         opened.open("/rapprochement")
 
         page.get_by_label("ou choisissez un fichier").set_input_files(files=[file])

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from quota import credentials
+from quota.ledger import account_rows, people
+from quota.ledger.account_rows import ADDRESSES
 from serve.access.burst_gate import SENT
 from serve.features.account import login_throttle
 from serve.surfaces.site import cookies
@@ -32,7 +34,7 @@ def test_a_form_without_our_token_is_refused(served: Served, path: str, token: s
 
     assert seen.status == 403
     assert "formulaire_refuse" in seen.html
-    assert not account or len(served.store.keys_of(account).result()) == 1
+    assert not account or len(served.store.read(account_rows.keys_of, account).result()) == 1
 
 
 def test_the_token_of_another_browser_is_refused(served: Served) -> None:
@@ -105,7 +107,7 @@ def test_the_cookie_opens_no_door_of_the_api(served: Served) -> None:
     assert served.ask("/api/v1/compte", headers=cookie).status == 401
     assert served.ask("/api/v1/societes", headers=cookie).json["plan"] == "visiteur"
     assert served.ask("/api/v1/export", headers=cookie).code == "compte_requis"
-    assert served.store.accounts.get(account).result().plan == "free"
+    assert served.store.read(account_rows.account_of, account).result().plan == "free"
 
 
 def test_a_key_opens_no_page(served: Served) -> None:
@@ -123,7 +125,7 @@ def test_a_key_opens_no_page(served: Served) -> None:
 )  # fmt: skip
 def test_a_log_in_leads_nowhere_else(served: Served, suite: str) -> None:
     visitor, account = member(served)
-    (person,) = served.store.accounts.people_of(account).result()
+    (person,) = served.store.read(people.people_of, account).result()
     visitor.get("/compte")
     visitor.send("/deconnexion")
 
@@ -170,14 +172,14 @@ def test_a_key_too_many_of_the_day_is_refused_by_the_page(
 ) -> None:
     visitor, account = member(served)
     monkeypatch.setattr(login_throttle, "KEYS", 1)  # made by the log-in
-    before = served.store.keys_of(account).result()
+    before = served.store.read(account_rows.keys_of, account).result()
     visitor.get("/compte")
 
     refused = visitor.send(f"/compte/{what}", {"connues": "1" if what == "cles" else "0"})
 
     assert (refused.status, int(refused.headers["Retry-After"]) > 0) == (429, True)
-    assert served.store.keys_of(account).result() == before
-    assert not served.store.accounts.addresses_of(account).result()
+    assert served.store.read(account_rows.keys_of, account).result() == before
+    assert not served.store.read(account_rows.keys_of, account, ADDRESSES).result()
 
 
 def test_a_long_list_counts_by_its_bytes_and_nothing_where_it_is_refused(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from html import unescape
 from urllib.parse import urlencode
 
+from quota.ledger import account_rows, people
 from tests.serve.client import PLANS, Reply, Served
 
 PASSWORD = "correct cheval pile agrafe"
@@ -122,9 +123,11 @@ def member(served: Served, plan: str = "free", *, api_tool: bool = False) -> tup
     visitor = Visitor(served)
     visitor.sign_up(email)
     visitor.log_in(email)
-    person = served.store.accounts.person_by_email(email).result()
+    person = served.store.read(people.by_email, email).result()
     assert person
-    served.store.accounts.confirm_person(person.id).result(10)
+    served.store.submit(people.confirm, person.id).result(10)
     if plan != "free":
-        served.store.accounts.set_plan(person.account, plan, PLANS, api_tool=api_tool).result(10)
+        served.store.submit(
+            account_rows.set_plan, person.account, plan, PLANS, api_tool=api_tool
+        ).result(10)
     return visitor, person.account
