@@ -1,13 +1,14 @@
-"""One country, from its rows in the input to its shard; `_run_stages` lists the stages.
+"""One country, from its rows in the input to its shard: the five steps of `build`.
 
-Rows go through the stages in pieces that fit into memory. A first pass cleans them and sets bad
-rows apart. A second pass, once the statement lines are known, adds the derived columns and sorts
-the pieces. Only the columns that are searched are in memory for all rows at once. Each stage
-reports its share of the work on a row to `progress`.
+1. **Read**: the files of the country's own register and of its complements, and the companies that persons object to.
+2. **Clean and reject**: files of good rows, in pieces that fit into memory. Bad rows are written apart.
+3. **Statement lines**: the lines to store, and the lines that are withheld. Bad lines are written apart.
+4. **Derive and sort**: the derived columns, piece by piece; the input of the shard writer, in layout order.
+5. **Write**: the shard and its receipt.
 
-Statement lines get reasons before copies and old years are dropped, and each intermediate frame is a
-file. The account takes the differences of their heights, so that each line that was read is stored or
-counted under one reason.
+Steps pass files to each other; only the columns that are searched are in memory for all rows at once. Each step returns
+its part of the report, and the sum of the parts accounts for every row and line. `progress` gets the share of a step in
+the work on a row. The rules about values are in `pipeline/stages`, a module for each subject.
 
 A stage that loses a column or multiplies rows by a join would otherwise show only in the served data:
 `require_columns` and `require_rows` stop the build, as these are faults of the build, not of its input.
@@ -15,11 +16,10 @@ A stage that loses a column or multiplies rows by a join would otherwise show on
 
 import shutil
 import tempfile
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import polars as pl
 
@@ -47,35 +47,53 @@ from pipeline.stages import (
     statuses,
     text_cleaning,
 )
-from pipeline.stages.complements import SourceRows
+from pipeline.stages.complements import Sources
 from pipeline.stages.input_files import InputPart
+from pipeline.stages.objections import Hidden
 from pipeline.stages.quality_report import Quality
 from pipeline.stages.rejections import REASON
 from pipeline.workers.processes import Progress
 from shards.codec.record import FIELDS
 from shards.generations import generation_files, manifest
 from shards.generations.reference import CellCount
+from shards.ratios.accounts import NO_RATIOS, LastYearRatios
 from shards.writing import writer
 from shards.writing.writer import Columns
 
+_NO_LINES: Final = pl.LazyFrame(schema={name: COMPTES[name] for name in statement_lines.LINES})
 _WORKING: Final = (sectors.DIVISION, sectors.GROUP, money.CAPITAL, money.ASSETS)
-_BAD: Final = "bad"
 _MOST_MISSHAPEN: Final = 0.5  # share of identifiers of another form in an import
 _TRIED: Final = 100_000  # rows of an import that are in memory at once while it is tried
-_NO_LINES: Final = pl.LazyFrame(schema={name: COMPTES[name] for name in statement_lines.LINES})
-_NO_LINES_WEIGHED: Final = _NO_LINES.with_columns(pl.lit(None, pl.String).alias(REASON))
-# The share of each stage in the time of a row.
-_READ: Final = 0.15
-_FINISHED: Final = 0.25
+# The share of each step in the time of a row.
+_CLEANED: Final = 0.15
+_DERIVED: Final = 0.25
 _WRITTEN: Final = 0.6
 
 
 @dataclass(frozen=True, slots=True)
-class _LeftOut:
-    """What was taken out of rows that stay: values that cannot be, and clauses that name a person."""
+class _Rows:
+    """The good rows of a country: files of its register, and the rows of each complement by its name."""
 
-    values: Counter[str] = field(default_factory=Counter)
-    clauses: Counter[str] = field(default_factory=Counter)
+    register: list[Path]
+    complements: Mapping[str, pl.LazyFrame]
+
+
+@dataclass(frozen=True, slots=True)
+class _Lines:
+    """The statement lines to store, and all sound and withheld lines with REASON."""
+
+    stored: pl.LazyFrame
+    weighed: pl.LazyFrame
+
+
+@dataclass(frozen=True, slots=True)
+class _ShardInput:
+    """The arguments of `writer.write`."""
+
+    columns: Columns
+    records: Callable[[range], Iterator[bytes]]
+    statements: Iterable[tuple[int, bytes]]
+    ratios: LastYearRatios
 
 
 def build(task: Task, progress: Progress) -> BuiltCountry:
@@ -88,185 +106,37 @@ def build(task: Task, progress: Progress) -> BuiltCountry:
     # A folder per attempt: when a worker of a cluster is lost, a country may be built twice at once.
     task = replace(task, work=Path(tempfile.mkdtemp(prefix=f"{task.iso2}-", dir=task.work)))
     if not task.companies and not task.comptes and not task.unmet:
-        return _build_empty(task)
+        return _write(task, *_without_input(task), progress)
     with canonical.name_unreadable(part.path for part in (*task.companies, *task.comptes)):
-        return _run_stages(task, progress)
+        sources, of_input = _read(task)
+        rows, of_rows = _clean(task, sources, progress)
+        lines, of_lines = _select_lines(task, rows)
+        shard, of_companies = _derive(task, rows, lines, progress)
+    report = quality_report.of_country((of_input, of_rows, of_lines, of_companies))
+    return _write(task, shard, report, progress)
 
 
-def refuse_import(file: Path, seeds: Seeds, max_rejected: float) -> None:
-    """Stop if the rows of one import alone would close a gate of a country, or if few identifiers have its form.
-
-    Raises:
-        BuildError: a country with too many rejected rows, unknown statuses, texts of persons or numbers
-            that a spreadsheet has written in its own way.
-    """
-    last_year = implausible_values.latest_year(money.rates(seeds))
-    rows = input_files.count_rows(file, "companies")
-    for iso2 in sorted(rows.keys() & {country.iso2 for country in seeds.pays}):
-        of_persons = personal_data.clauses_of_country(seeds, iso2)
-        patterns = personal_data.patterns(seeds, iso2)
-        unknown = implausible_values.placeholders(seeds, iso2)
-        states = statuses.states(seeds, iso2)
-        refused, odd, personal = Counter[str](), Counter[str](), Counter[str]()
-        with_status, misshapen, strange = 0, 0, ""
-        parts = [InputPart(file, rows[iso2])]
-        for piece in input_files.scan_pieces(parts, "companies", iso2, _TRIED):
-            marked, _ = _mark(piece.pipe(text_cleaning.clean), of_persons, patterns)
-            refused.update(rejections.count_reasons(marked.lazy()))
-            good = marked.filter(pl.col(REASON).is_null())
-            good, _ = implausible_values.leave_out(good, unknown, last_year)
-            stated = statuses.add_state(good.lazy(), states).collect(engine="in-memory")
-            with_status += stated["statut"].count()
-            odd.update(quality_report.tally(stated, statuses.UNMAPPED))
-            personal.update(personal_data.count(good.lazy()))
-            others = identifiers.misshapen(good["id"], seeds.country(iso2))
-            misshapen, strange = misshapen + len(others), strange or next(iter(others), "")
-        if misshapen > _MOST_MISSHAPEN * rows[iso2]:
-            raise BuildError(
-                f"{iso2}: {misshapen:,} of {rows[iso2]:,} identifiers are not of the form of the country, such as"
-                f" {strange!r}; take the file as the register publishes it"
-            )
-        rejections.refuse_too_many(iso2, "rows", rows[iso2], refused, max_rejected, file.name)
-        found = Quality(
-            lues=rows[iso2],
-            avec_statut=with_status,
-            statuts_sans_etat=odd.total(),
-            statuts_inconnus=dict(odd),
-            donnees_personnelles=dict(personal),
-        )
-        if closed := quality_report.closed_gates({iso2: found}):
-            raise BuildError("; ".join(closed))
-
-
-def _run_stages(task: Task, progress: Progress) -> BuiltCountry:
-    lines, weighed, line_counts = _NO_LINES, _NO_LINES_WEIGHED, dict[str, Any]()
-    met = _meet_objections(task)
-    sources = complements.of_country(task.companies, task.iso2)
-    left_out = _LeftOut()
-    stored = {
-        source.name: _store_complement(task, rank, source, left_out, progress)
-        for rank, source in enumerate(sources.complements)
-    }
-    pieces = _complete_pieces(task, sources.register, stored, left_out, progress)
-    if task.comptes:
-        good = [_store(piece, task, f"good-{number:05}") for number, piece in enumerate(pieces)]
-        pieces = map(pl.read_parquet, good)
-        lines, weighed, line_counts = _prepare_lines(task, pl.scan_parquet(good))
-    else:
-        rejections.lines_path(task.out, task.iso2).unlink(missing_ok=True)
-    facts = statement_lines.facts(lines, task.tables.seeds).collect()
-    runs, searched, summed = _finish(task, pieces, facts.lazy(), progress)
-    ordered, order = shard_input.merge_pieces(searched)
-    del searched
-    identifiers.refuse_duplicates(
-        ordered.lazy(), task.iso2, [part.path for part in sources.register]
-    )
-    conformity = identifiers.conformity(ordered["id"], task.tables.seeds.country(task.iso2))
-    columns = shard_input.columns(ordered)
-    sorted_lines = shard_input.sort_lines(ordered["id"], lines)
-    withheld = shard_input.withheld_codes(ordered["id"], weighed)
-    del ordered
-    path = task.work / generation_files.shard_name(task.iso2)
-    records = shard_input.records(runs, order)
-    writer.write(
-        path,
-        task.iso2,
-        columns,
-        records,
-        shard_input.statements(sorted_lines, withheld),
-        lambda count: progress(count * _WRITTEN),
-        shard_input.last_year_ratios(sorted_lines, task.tables.rates),
-    )
-    report = replace(
-        summed,
-        lues=task.rows,
-        rejetees=rejections.count_reasons(_rejected_rows(task)),
-        ecartees=_left_out(stored, summed.fusionnees) | _left_out_by_objections(task, met),
-        valeurs_ecartees=dict(sorted(left_out.values.items())),
-        clauses_coupees=dict(sorted(left_out.clauses.items())),
-        oppositions=objections.count_hidden(task.hidden, met),
-        codes_inconnus=quality_report.most_common(summed.codes_inconnus),
-        statuts_inconnus=quality_report.most_common(summed.statuts_inconnus),
-        donnees_personnelles=_personal_counts(summed, stored.values(), line_counts),
-        **line_counts,
-        **asdict(conformity),
-    )
-    return _complete(task, path, columns, report)
-
-
-def _build_empty(task: Task) -> BuiltCountry:
-    """Build a country without input: the result of the stages for no row, without running them."""
+def _without_input(task: Task) -> tuple[_ShardInput, Quality]:
+    """The result of the steps for no row, without running them."""
     for path in task.rejected_files:
         path.unlink(missing_ok=True)
-    path = task.work / generation_files.shard_name(task.iso2)
     columns = shard_input.columns(shard_input.NO_COMPANIES)
-    writer.write(path, task.iso2, columns, lambda _: iter(()), ())
-    return _complete(
-        task, path, columns, Quality(renseignees=dict.fromkeys(quality_report.COUNTED, 0))
-    )
+    empty = _ShardInput(columns, lambda _: iter(()), (), NO_RATIOS)
+    return empty, Quality(renseignees=dict.fromkeys(quality_report.COUNTED, 0))
 
 
-def _complete(task: Task, written: Path, columns: Columns, report: Quality) -> BuiltCountry:
-    """Move the shard to `task.done` and write its receipt, for a later build to find."""
-    cells = tuple(CellCount(*cell) for cell in columns.cells)
-    country = BuiltCountry(task.iso2, cells, report, manifest.digest(written))
-    written.replace(task.done / written.name)
-    receipts.write_receipt(task.done, country, task.key, task.rejected_files, task.work)
-    shutil.rmtree(task.work)
-    return country
+# -- 1. read -------------------------------------------------------------------------
 
 
-def _store_complement(
-    task: Task, rank: int, source: SourceRows, left_out: _LeftOut, progress: Progress
-) -> pl.LazyFrame:
-    """The good rows of a complement, cleaned and stored.
-
-    Raises:
-        BuildError: a company that comes twice.
-    """
-    pieces = _clean_pieces(task, source.parts, f"complement-{rank}", left_out, progress)
-    stored = [
-        _store(piece, task, f"complement-{rank}-{number:05}") for number, piece in enumerate(pieces)
-    ]
-    rows = pl.scan_parquet(stored)
-    identifiers.refuse_duplicates(rows, task.iso2, [part.path for part in source.parts])
-    return rows
-
-
-def _complete_pieces(
-    task: Task,
-    register: Sequence[InputPart],
-    stored: Mapping[str, pl.LazyFrame],
-    left_out: _LeftOut,
-    progress: Progress,
-) -> Iterator[pl.DataFrame]:
-    """The good rows of the country's register, filled from its complements, in pieces."""
-    for piece in _clean_pieces(task, register, "register", left_out, progress):
-        for name, rows in stored.items():
-            piece = complements.fill(piece, rows, name)
-        yield piece
-    _write_rejected(task)
-
-
-def _personal_counts(
-    summed: Quality, stored: Iterable[pl.LazyFrame], line_counts: dict[str, Any]
-) -> dict[str, int]:
-    """What was refused as personal in all tables; takes the count of the lines out of `line_counts`."""
-    counts = Counter(summed.donnees_personnelles)
-    for rows in stored:
-        counts.update(personal_data.count(rows))
-    counts.update(line_counts.pop("donnees_personnelles", {}))
-    return dict(sorted(counts.items()))
-
-
-def _meet_objections(task: Task) -> dict[str, int]:
-    """The input rows of each company that somebody has objected to.
+def _read(task: Task) -> tuple[Sources, Quality]:
+    """The sources of the country; the report counts its rows, and companies that persons object to.
 
     Raises:
         BuildError: a new objection meets no company: its identifier is probably wrong.
     """
+    sources = complements.of_country(task.companies, task.iso2)
     if not task.hidden:
-        return {}
+        return sources, Quality(lues=task.rows)
     rows = input_files.scan_country(task.companies, "companies", task.iso2)
     met = objections.rows_per_company(rows, task.hidden)
     if missed := sorted(task.unmet - met.keys()):
@@ -274,120 +144,249 @@ def _meet_objections(task: Task) -> dict[str, int]:
             f"objections: {task.iso2} has no company {missed[0]!r} in the input; correct its "
             "identifiant, or give it a date in retrait"
         )
-    return met
+    left_out = sum(met.get(company, 0) for company in objections.hidden_companies(task.hidden))
+    return sources, Quality(
+        lues=task.rows,
+        ecartees={objections.LEFT_OUT: left_out} if left_out else {},
+        oppositions=objections.count_hidden(task.hidden, met),
+    )
 
 
-def _left_out_by_objections(task: Task, met: Mapping[str, int]) -> dict[str, int]:
-    rows = sum(met.get(identifier, 0) for identifier in objections.hidden_companies(task.hidden))
-    return {objections.LEFT_OUT: rows} if rows else {}
+# -- 2. clean and reject -------------------------------------------------------------
 
 
-def _left_out(stored: Mapping[str, pl.LazyFrame], met: Mapping[str, int]) -> dict[str, int]:
-    """The rows of complements whose company is not in the register, by reason and source."""
-    left = {name: rejections.count_rows(rows) - met.get(name, 0) for name, rows in stored.items()}
-    return {f"{complements.LEFT_OUT} ({name})": count for name, count in left.items() if count}
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """The tables of `seeds/` for the values of a country."""
+
+    clauses: personal_data.Clauses
+    personal: personal_data.Patterns
+    placeholders: implausible_values.Patterns
+    last_year: int
 
 
-def _clean_pieces(
-    task: Task,
-    parts: Sequence[InputPart],
-    name: str,
-    left_out: _LeftOut,
-    progress: Progress,
-) -> Iterator[pl.DataFrame]:
-    """The good rows of some files, cleaned, in pieces of about `task.batch`; bad rows are stored.
+@dataclass(frozen=True, slots=True)
+class _CleanSource:
+    """The good rows of a source in files, one at least; files of its bad rows, and the report of both."""
 
-    Values that cannot be are null, and counted in `left_out`, as cut clauses are. A file of many countries gives few
-    rows of one country at a time, so several make a piece.
+    good: list[Path]
+    bad: list[Path]
+    report: Quality
+
+
+def _clean(task: Task, sources: Sources, progress: Progress) -> tuple[_Rows, Quality]:
+    """Clean the rows of every source; write the bad rows apart.
+
+    Raises:
+        BuildError: a company that comes twice in a source, or too many bad rows.
     """
+    rules = _rules(task.tables.seeds, task.tables.rates, task.iso2)
+    completing = {
+        source.name: _clean_source(task, f"complement-{rank}", source.parts, rules, progress)
+        for rank, source in enumerate(sources.complements)
+    }
+    register = _clean_source(task, "register", sources.register, rules, progress)
+    cleaned = [*completing.values(), register]
+    report = quality_report.total(source.report for source in cleaned)
+    bad = [pl.scan_parquet(file) for source in cleaned for file in source.bad]
+    none = pl.LazyFrame(schema={REASON: pl.String, **COMPANIES})
+    path = rejections.rows_path(task.out, task.iso2)
+    rejections.write(pl.concat([none, *bad]), list(COMPANIES), path, task.work)
+    refused = report.rejetees
+    rejections.refuse_too_many(task.iso2, "rows", task.rows, refused, task.max_rejected, path)
+    stored = {name: pl.scan_parquet(source.good) for name, source in completing.items()}
+    return _Rows(register.good, stored), report
+
+
+def _rules(seeds: Seeds, rates: pl.DataFrame, iso2: str) -> _Rules:
+    return _Rules(
+        personal_data.clauses_of_country(seeds, iso2),
+        personal_data.patterns(seeds, iso2),
+        implausible_values.placeholders(seeds, iso2),
+        implausible_values.latest_year(rates),
+    )
+
+
+def _clean_source(
+    task: Task, name: str, parts: Sequence[InputPart], rules: _Rules, progress: Progress
+) -> _CleanSource:
+    """Clean the rows of a source in pieces of about `task.batch` rows.
+
+    A file of many countries gives few rows of one country at a time, so several make a piece.
+
+    Raises:
+        BuildError: a company that comes twice.
+    """
+    good: list[Path] = []
+    bad: list[Path] = []
+    reports: list[Quality] = []
     waiting: list[pl.DataFrame] = []
-    patterns = personal_data.patterns(task.tables.seeds, task.iso2)
-    of_persons = personal_data.clauses_of_country(task.tables.seeds, task.iso2)
-    unknown = implausible_values.placeholders(task.tables.seeds, task.iso2)
-    last_year = implausible_values.latest_year(task.tables.rates)
-    read = input_files.scan_pieces(parts, "companies", task.iso2, task.batch)
-    for number, piece in enumerate(read):
-        cleaned = piece.pipe(text_cleaning.clean).pipe(objections.leave_out_companies, task.hidden)
-        marked, cuts = _mark(cleaned, of_persons, patterns)
-        bad = marked.filter(pl.col(REASON).is_not_null())
-        if bad.height:
-            _store(bad, task, f"{_BAD}-{name}-{number:05}")
-        good = marked.filter(pl.col(REASON).is_null()).drop(REASON)
-        good, counts = implausible_values.leave_out(good, unknown, last_year)
-        left_out.values.update(counts)
-        left_out.clauses.update(cuts)
-        waiting.append(good)
-        progress(marked.height * _READ)
+    pieces = input_files.scan_pieces(parts, "companies", task.iso2, task.batch)
+    for number, piece in enumerate(pieces):
+        sound, rejected, report = _clean_piece(piece, rules, task.hidden)
+        reports.append(report)
+        if rejected.height:
+            bad.append(_store(task, f"bad-{name}-{number:05}", rejected))
+        waiting.append(sound)
         if sum(frame.height for frame in waiting) > task.batch // 2:
-            yield pl.concat(waiting)
+            good.append(_store(task, f"good-{name}-{number:05}", pl.concat(waiting)))
             waiting = []
+        progress((sound.height + rejected.height) * _CLEANED)
     if waiting:
-        yield pl.concat(waiting)
+        good.append(_store(task, f"good-{name}-rest", pl.concat(waiting)))
+    files = [part.path for part in parts]
+    identifiers.refuse_duplicates(pl.scan_parquet(good), task.iso2, files)
+    return _CleanSource(good, bad, quality_report.total(reports))
 
 
-def _mark(
-    cleaned: pl.LazyFrame, of_persons: personal_data.Clauses, patterns: personal_data.Patterns
-) -> tuple[pl.DataFrame, Counter[str]]:
-    """Rows without clauses and texts of persons, with REASON, and the count of the cut clauses."""
-    whole, cuts = personal_data.cut_clauses(cleaned.collect(engine="in-memory"), of_persons)
+def _clean_piece(
+    piece: pl.LazyFrame, rules: _Rules, hidden: Hidden
+) -> tuple[pl.DataFrame, pl.DataFrame, Quality]:
+    """The good rows, the bad rows with REASON, and the report of both."""
+    cleaned = piece.pipe(text_cleaning.clean).pipe(objections.leave_out_companies, hidden)
+    whole, clauses = personal_data.cut_clauses(cleaned.collect(engine="in-memory"), rules.clauses)
     marked = (
         whole.lazy()
-        .pipe(personal_data.refuse, patterns)
+        .pipe(personal_data.refuse, rules.personal)
         .pipe(money.drop_negative_zeros)
         .pipe(rejections.add_reasons)
         .collect(engine="in-memory")
     )
-    return marked, cuts
-
-
-def _write_rejected(task: Task) -> None:
-    """Write the bad rows of all pieces; stop if they are too many."""
-    marked, path = _rejected_rows(task), rejections.rows_path(task.out, task.iso2)
-    rejections.write(marked, list(COMPANIES), path, task.work)
-    refused = rejections.count_reasons(marked)
-    rejections.refuse_too_many(task.iso2, "rows", task.rows, refused, task.max_rejected, path)
-
-
-def _rejected_rows(task: Task) -> pl.LazyFrame:
-    """The bad rows of the pieces cleaned so far, with their reasons."""
-    none = pl.LazyFrame(
-        schema={
-            **COMPANIES,
-            text_cleaning.CUT: pl.Boolean,
-            text_cleaning.NO_LINK: pl.Int64,
-            text_cleaning.NO_EMAIL: pl.Boolean,
-            personal_data.FOUND: pl.Int64,
-            REASON: pl.String,
-        }
+    bad = marked.filter(pl.col(REASON).is_not_null()).select(REASON, *COMPANIES)
+    good = marked.filter(pl.col(REASON).is_null())
+    possible, values = implausible_values.leave_out(good, rules.placeholders, rules.last_year)
+    report = Quality(
+        rejetees=rejections.count_reasons(bad.lazy()),
+        valeurs_ecartees=values,
+        clauses_coupees=clauses,
+        donnees_personnelles=personal_data.count(good.lazy()),
     )
-    bad = sorted(task.work.glob(f"{_BAD}-*.parquet"))
-    return pl.concat([none, *map(pl.scan_parquet, bad)])
+    return possible.drop(REASON, personal_data.FOUND), bad, report
 
 
-def _finish(
-    task: Task, good: Iterable[pl.DataFrame], facts: pl.LazyFrame, progress: Progress
-) -> tuple[list[Run], list[pl.DataFrame], Quality]:
-    """Add the derived columns to the good rows, piece by piece.
+def _store(task: Task, name: str, rows: pl.DataFrame) -> Path:
+    path = task.work / f"{name}.parquet"
+    rows.write_parquet(path, compression="lz4", statistics=False)
+    return path
 
-    Returns:
-        The sorted runs on disk, the searched columns of each run, and the summed report.
+
+# -- 3. statement lines --------------------------------------------------------------
+
+
+def _select_lines(task: Task, rows: _Rows) -> tuple[_Lines, Quality]:
+    """Select the lines to store: of good rows, without copies, of the last years.
+
+    Lines get reasons before copies and old years are dropped, so that each line is stored or has one reason.
+
+    Raises:
+        BuildError: too many bad lines.
     """
+    if not task.comptes:
+        rejections.lines_path(task.out, task.iso2).unlink(missing_ok=True)
+        return _Lines(
+            _NO_LINES, _NO_LINES.with_columns(pl.lit(None, pl.String).alias(REASON))
+        ), Quality()
+    seeds = task.tables.seeds
+    last_year = implausible_values.latest_year(task.tables.rates)
+    read = (
+        input_files.scan_country(task.comptes, "comptes", task.iso2)
+        .pipe(text_cleaning.clean)
+        .pipe(personal_data.refuse, personal_data.patterns(seeds, task.iso2))
+        .pipe(money.drop_negative_zeros)
+        .pipe(statement_lines.add_reasons, pl.scan_parquet(rows.register), last_year)
+    )
+    judged = _sink(task, "judged", read)
+    distinct = _sink(task, "distinct", statement_lines.drop_copies(judged))
+    weighed = _sink(task, "weighed", doubtful_accounts.add_reasons(distinct, seeds))
+    sound = weighed.filter(pl.col(REASON).is_null()).drop(REASON)
+    recent = statement_lines.last_years(sound).pipe(statement_lines.fill_labels, seeds)
+    stored = _sink(task, "lines", recent)
+    return _Lines(stored, weighed), _account_for_lines(task, judged, weighed, stored)
+
+
+def _account_for_lines(
+    task: Task, judged: pl.LazyFrame, weighed: pl.LazyFrame, stored: pl.LazyFrame
+) -> Quality:
+    """The report of the lines, from the heights of the frames; stop if too many lines are bad.
+
+    Bad lines and withheld ones are written apart; lines without a company in the input are only
+    counted. A register is not held to what its companies file: withheld lines stop no build.
+    """
+    path = rejections.lines_path(task.out, task.iso2)
+    withheld = weighed.with_columns(iso2=pl.lit(task.iso2)).select(REASON, *COMPTES)
+    wrong = judged.filter(pl.col(REASON) != statement_lines.NO_COMPANY).select(REASON, *COMPTES)
+    rejections.write(pl.concat([wrong, withheld]), list(COMPTES), path, task.work)
+    reasons, doubts = rejections.count_reasons(judged), rejections.count_reasons(weighed)
+    read, distinct, kept = map(rejections.count_rows, (judged, weighed, stored))
+    bad = {name: count for name, count in reasons.items() if name != statement_lines.NO_COMPANY}
+    rejections.refuse_too_many(task.iso2, "statement lines", read, bad, task.max_rejected, path)
+    left_out = {
+        **reasons,
+        statement_lines.COPY: read - sum(reasons.values()) - distinct,
+        **doubts,
+        statement_lines.TOO_OLD: distinct - sum(doubts.values()) - kept,
+    }
+    return Quality(
+        donnees_personnelles=personal_data.count(judged),
+        lignes_lues=read,
+        lignes_gardees=kept,
+        lignes_ecartees={name: count for name, count in left_out.items() if count},
+        lignes_contradictoires=statement_lines.contradictions(stored),
+        comptes_retenus=doubtful_accounts.examples(weighed),
+    )
+
+
+def _sink(task: Task, name: str, rows: pl.LazyFrame) -> pl.LazyFrame:
+    """Compute `rows` once, in bounded memory, into a file; return a scan of the file."""
+    path = task.work / f"{name}.parquet"
+    rows.sink_parquet(path, compression="lz4")
+    return pl.scan_parquet(path)
+
+
+# -- 4. derive and sort --------------------------------------------------------------
+
+
+def _derive(
+    task: Task, rows: _Rows, lines: _Lines, progress: Progress
+) -> tuple[_ShardInput, Quality]:
+    """Add the derived columns, and sort the companies in layout order: each piece by itself, then all pieces."""
+    seeds, rates = task.tables.seeds, task.tables.rates
+    facts = statement_lines.facts(lines.stored, seeds).collect().lazy()
     runs: list[Run] = []
     searched: list[pl.DataFrame] = []
     reports: list[Quality] = []
     start = 0
-    for number, piece in enumerate(good):
-        stages = _add_columns(task, piece.lazy(), facts).pipe(shard_input.sort_companies)
-        finished = require_rows(stages.collect(engine="in-memory"), "the stages", piece.height)
+    for number, file in enumerate(rows.register):
+        piece = pl.read_parquet(file)
+        for name, complement in rows.complements.items():
+            piece = complements.fill(piece, complement, name)
+        derived = _add_columns(task, piece.lazy(), facts).pipe(shard_input.sort_companies)
+        finished = require_rows(derived.collect(engine="in-memory"), "the stages", piece.height)
         run = shard_input.write_run(
             task.work / f"{number:05}.run", start, shard_input.json_lines(finished)
         )
+        file.unlink()
         runs.append(run)
         searched.append(shard_input.search_columns(finished))
         reports.append(quality_report.of_frame(finished))
         start = run.stop
-        progress(finished.height * _FINISHED)
-    return runs, searched, quality_report.total(reports)
+        progress(finished.height * _DERIVED)
+    ordered, order = shard_input.merge_pieces(searched)
+    del searched
+    conformity = identifiers.conformity(ordered["id"], seeds.country(task.iso2))
+    columns = shard_input.columns(ordered)
+    sorted_lines = shard_input.sort_lines(ordered["id"], lines.stored)
+    withheld = shard_input.withheld_codes(ordered["id"], lines.weighed)
+    del ordered
+    shard = _ShardInput(
+        columns,
+        shard_input.records(runs, order),
+        shard_input.statements(sorted_lines, withheld),
+        shard_input.last_year_ratios(sorted_lines, rates),
+    )
+    total = quality_report.total(reports)
+    absent = complements.count_absent(rows.complements, total.fusionnees)
+    return shard, replace(total, ecartees=absent, **asdict(conformity))
 
 
 def _add_columns(task: Task, good: pl.LazyFrame, facts: pl.LazyFrame) -> pl.LazyFrame:
@@ -417,79 +416,27 @@ def _add_columns(task: Task, good: pl.LazyFrame, facts: pl.LazyFrame) -> pl.Lazy
     )
 
 
-def _store(frame: pl.DataFrame, task: Task, name: str) -> Path:
-    path = task.file(name)
-    frame.write_parquet(path, compression="lz4", statistics=False)
-    return path
+# -- 5. write ------------------------------------------------------------------------
 
 
-# -- statement lines -----------------------------------------------------------------
-
-
-def _prepare_lines(
-    task: Task, good: pl.LazyFrame
-) -> tuple[pl.LazyFrame, pl.LazyFrame, dict[str, Any]]:
-    """The lines to store (of good rows, without copies, of the last years), all with their reasons, the account."""
-    comptes = input_files.scan_country(task.comptes, "comptes", task.iso2)
-    patterns = personal_data.patterns(task.tables.seeds, task.iso2)
-    marked = (
-        comptes.pipe(text_cleaning.clean)
-        .pipe(personal_data.refuse, patterns)
-        .pipe(money.drop_negative_zeros)
+def _write(task: Task, shard: _ShardInput, report: Quality, progress: Progress) -> BuiltCountry:
+    """Write the shard, move it to `task.done`, and write its receipt, for a later build to find."""
+    path = task.work / generation_files.shard_name(task.iso2)
+    writer.write(
+        path,
+        task.iso2,
+        shard.columns,
+        shard.records,
+        shard.statements,
+        lambda count: progress(count * _WRITTEN),
+        shard.ratios,
     )
-    last_year = implausible_values.latest_year(task.tables.rates)
-    judged = _materialise(marked.pipe(statement_lines.add_reasons, good, last_year), task, "judged")
-    distinct = _materialise(statement_lines.drop_copies(judged), task, "distinct")
-    doubts = doubtful_accounts.add_reasons(distinct, task.tables.seeds)
-    weighed = _materialise(doubts, task, "weighed")
-    sound = weighed.filter(pl.col(REASON).is_null()).drop(REASON)
-    kept = statement_lines.last_years(sound).pipe(statement_lines.fill_labels, task.tables.seeds)
-    lines = _materialise(kept, task, "lines")
-    return lines, weighed, _account_for_lines(task, judged, weighed, lines)
-
-
-def _account_for_lines(
-    task: Task, judged: pl.LazyFrame, weighed: pl.LazyFrame, lines: pl.LazyFrame
-) -> dict[str, Any]:
-    """Account for the statement lines, as fields of Quality; stop if too many are bad.
-
-    Bad lines and withheld ones are written apart; lines without a company in the input are only
-    counted. A register is not held to what its companies file: withheld lines stop no build.
-    """
-    path = rejections.lines_path(task.out, task.iso2)
-    withheld = weighed.with_columns(iso2=pl.lit(task.iso2)).select(REASON, *COMPTES)
-    wrong = judged.filter(pl.col(REASON) != statement_lines.NO_COMPANY).select(REASON, *COMPTES)
-    rejections.write(pl.concat([wrong, withheld]), list(COMPTES), path, task.work)
-    doubts = rejections.count_reasons(weighed)
-    reasons = rejections.count_reasons(judged)
-    bad = {name: count for name, count in reasons.items() if name != statement_lines.NO_COMPANY}
-    read, good, kept = (
-        rejections.count_rows(judged),
-        rejections.count_rows(weighed),
-        rejections.count_rows(lines),
-    )
-    rejections.refuse_too_many(task.iso2, "statement lines", read, bad, task.max_rejected, path)
-    left_out = {
-        **reasons,
-        statement_lines.COPY: read - sum(reasons.values()) - good,
-        **doubts,
-        statement_lines.TOO_OLD: good - sum(doubts.values()) - kept,
-    }
-    return {
-        "donnees_personnelles": personal_data.count(judged),
-        "lignes_lues": read,
-        "lignes_gardees": kept,
-        "lignes_ecartees": {name: count for name, count in left_out.items() if count},
-        "lignes_contradictoires": statement_lines.contradictions(lines),
-        "comptes_retenus": doubtful_accounts.examples(weighed),
-    }
-
-
-def _materialise(frame: pl.LazyFrame, task: Task, name: str) -> pl.LazyFrame:
-    """Compute `frame` once, in bounded memory, into a file; return a scan of the file."""
-    path = task.file(name)
-    frame.sink_parquet(path, compression="lz4")
-    return pl.scan_parquet(path)
+    cells = tuple(CellCount(*cell) for cell in shard.columns.cells)
+    country = BuiltCountry(task.iso2, cells, report, manifest.digest(path))
+    path.replace(task.done / path.name)
+    receipts.write_receipt(task.done, country, task.key, task.rejected_files, task.work)
+    shutil.rmtree(task.work)
+    return country
 
 
 # -- checks between two stages -------------------------------------------------------
@@ -526,3 +473,45 @@ def require_rows(frame: pl.DataFrame, stage: str, expected: int) -> pl.DataFrame
             f"after {stage}: {frame.height} rows of {expected}; a table of seeds/ has a key twice: keep one of its rows"
         )
     return frame
+
+
+# -- the trial of one import ---------------------------------------------------------
+
+
+def refuse_import(file: Path, seeds: Seeds, max_rejected: float) -> None:
+    """Stop if the rows of one import alone would close a gate of a country, or if few identifiers have its form.
+
+    Raises:
+        BuildError: a country with too many rejected rows, unknown statuses, texts of persons or numbers
+            that a spreadsheet has written in its own way.
+    """
+    rates = money.rates(seeds)
+    rows = input_files.count_rows(file, "companies")
+    for iso2 in sorted(rows.keys() & {country.iso2 for country in seeds.pays}):
+        rules = _rules(seeds, rates, iso2)
+        states = statuses.states(seeds, iso2)
+        reports = [Quality(lues=rows[iso2])]
+        misshapen, strange = 0, ""
+        parts = [InputPart(file, rows[iso2])]
+        for piece in input_files.scan_pieces(parts, "companies", iso2, _TRIED):
+            good, _, report = _clean_piece(piece, rules, {})
+            stated = statuses.add_state(good.lazy(), states).collect(engine="in-memory")
+            of_statuses = Quality(
+                avec_statut=stated["statut"].count(),
+                statuts_sans_etat=stated[statuses.UNMAPPED].count(),
+                statuts_inconnus=quality_report.tally(stated, statuses.UNMAPPED),
+            )
+            reports += [report, of_statuses]
+            others = identifiers.misshapen(good["id"], seeds.country(iso2))
+            misshapen, strange = misshapen + len(others), strange or next(iter(others), "")
+        if misshapen > _MOST_MISSHAPEN * rows[iso2]:
+            raise BuildError(
+                f"{iso2}: {misshapen:,} of {rows[iso2]:,} identifiers are not of the form of the country, such as"
+                f" {strange!r}; take the file as the register publishes it"
+            )
+        total = quality_report.total(reports)
+        rejections.refuse_too_many(
+            iso2, "rows", rows[iso2], total.rejetees, max_rejected, file.name
+        )
+        if closed := quality_report.closed_gates({iso2: total}):
+            raise BuildError("; ".join(closed))

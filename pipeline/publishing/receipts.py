@@ -125,10 +125,6 @@ class Task:
     def rows(self) -> int:
         return sum(part.rows for part in self.companies)
 
-    def file(self, name: str) -> Path:
-        """A file of rows in its folder."""
-        return self.work / f"{name}.parquet"
-
     @property
     def rejected_files(self) -> tuple[Path, Path]:
         """The files of its rejected rows and statement lines."""

@@ -9,7 +9,7 @@ complement has is left out and counted.
 Columns that mean something only together come from one source: see GROUPS.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from typing import Final
@@ -18,6 +18,7 @@ import polars as pl
 
 from pipeline import canonical
 from pipeline.stages.input_files import InputPart
+from pipeline.stages.rejections import count_rows
 
 COMPLETED: Final = (
     "completed"  # working column: `source` of each that has the company, `source field`
@@ -119,6 +120,16 @@ def count(completed: pl.DataFrame) -> tuple[dict[str, int], dict[str, int]]:
     counts = dict(marks.group_by(COMPLETED).len().sort(COMPLETED).iter_rows())
     met = {mark: n for mark, n in counts.items() if " " not in mark}
     return met, {mark: n for mark, n in counts.items() if " " in mark}
+
+
+def count_absent(rows: Mapping[str, pl.LazyFrame], met: Mapping[str, int]) -> dict[str, int]:
+    """The rows of complements whose company is not in the register, by reason and source.
+
+    Args:
+        met: the rows of each complement whose company is in it.
+    """
+    absent = {name: count_rows(frame) - met.get(name, 0) for name, frame in rows.items()}
+    return {f"{LEFT_OUT} ({name})": count for name, count in absent.items() if count}
 
 
 def _groups(offered: Collection[str]) -> Iterator[tuple[Sequence[str], Sequence[str]]]:

@@ -5,7 +5,7 @@ counts and a few examples, no time and no path, so that the same input gives the
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final
 
 import orjson
@@ -109,13 +109,21 @@ def of_frame(frame: pl.DataFrame) -> Quality:
         textes_coupes=int(frame[text_cleaning.CUT].sum()),
         adresses_ecartees=int(frame[text_cleaning.NO_LINK].sum()),
         courriels_ecartes=int(frame[text_cleaning.NO_EMAIL].sum()),
-        donnees_personnelles=personal_data.count(frame.lazy()),
         courriels_personnels=int(frame[personal_data.MAILBOX].sum()),
     )
 
 
-def most_common(counts: Counts) -> Counts:
-    """The highest counts: the examples of a report."""
+def of_country(parts: Iterable[Quality]) -> Quality:
+    """The report of a country, from those of its steps; of unknown codes and statuses it has the most common."""
+    report = total(parts)
+    return replace(
+        report,
+        codes_inconnus=_most_common(report.codes_inconnus),
+        statuts_inconnus=_most_common(report.statuts_inconnus),
+    )
+
+
+def _most_common(counts: Counts) -> Counts:
     return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_EXAMPLES])
 
 
@@ -149,7 +157,7 @@ def _unmapped_codes(countries: Mapping[str, Quality]) -> list[str]:
     return [
         f"{iso2}: {found.statuts_sans_etat:,} of {found.avec_statut:,} published statuses are not in "
         f"seeds/etats.csv (at most {UNMAPPED_SHARE:.0%}), such as "
-        f"{', '.join(map(repr, list(most_common(found.statuts_inconnus))[:3]))}; add them"
+        f"{', '.join(map(repr, list(_most_common(found.statuts_inconnus))[:3]))}; add them"
         for iso2, found in sorted(countries.items())
         if found.statuts_sans_etat > UNMAPPED_SHARE * found.avec_statut
     ]
