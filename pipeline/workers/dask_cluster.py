@@ -44,7 +44,7 @@ class Cluster:
     share: int
 
     def run(self, function: Callable[[T, Progress], R], tasks: Sequence[T]) -> list[R]:
-        """The results of `function` over `tasks`, in their order; see `processes.run`."""
+        """The results of `function` over `tasks`, in their order; see `Processes.run`."""
         processes.refuse_too_large(tasks, self.share)
         code = digests.code_version()
 

@@ -86,32 +86,18 @@ class Processes:
         return self.limit // self.jobs
 
     def run(self, function: Callable[[T, Progress], R], tasks: Sequence[T]) -> list[R]:
-        """The results of `function` over `tasks`, in their order; see `run`."""
-        return run(function, tasks, self.jobs, self.limit)
+        """The results of `function` over `tasks`, in their order.
 
-
-def run(
-    function: Callable[[T, Progress], R],
-    tasks: Sequence[T],
-    jobs: int,
-    limit: int,
-) -> list[R]:
-    """The results of `function` over `tasks`, in their order.
-
-    Args:
-        jobs: how many tasks run at once; see `process_count`.
-        limit: bytes for the tasks that run at once.
-
-    Raises:
-        BuildError: a task that needs more than `limit`, or a process that died.
-        Exception: the first error of `function`; tasks that have not begun are dropped.
-    """
-    refuse_too_large(tasks, limit)
-    if jobs > 1:
-        with _threads(max(1, _processors() // jobs)):
-            return _side_by_side(function, tasks, jobs, limit)
-    with _bar(tasks) as bar:
-        return [function(task, lambda rows: _show(bar, rows)) for task in tasks]
+        Raises:
+            BuildError: a task that needs more than `limit`, or a process that died.
+            Exception: the first error of `function`; tasks that have not begun are dropped.
+        """
+        refuse_too_large(tasks, self.limit)
+        if self.jobs > 1:
+            with _threads(max(1, _processors() // self.jobs)):
+                return _side_by_side(function, tasks, self.jobs, self.limit)
+        with _bar(tasks) as bar:
+            return [function(task, lambda rows: _show(bar, rows)) for task in tasks]
 
 
 def process_count(jobs: int | None, rows: Sequence[int]) -> int:

@@ -21,7 +21,7 @@ import polars as pl
 from pipeline.canonical import COMPANIES
 from pipeline.errors import BuildError
 from pipeline.workers import processes
-from pipeline.workers.processes import Progress
+from pipeline.workers.processes import Processes, Progress
 from shards.generations import atomic_files
 from tests.bench.synth import activities, amounts, contacts, identifiers, lexicon, names, statements
 from tests.bench.synth.identifiers import share_out
@@ -105,9 +105,8 @@ def run(options: SynthOptions) -> RowTotals:
         _write_whole(
             pl.DataFrame(schema=dict(COMPANIES)), options.out / "companies" / "FR-00000.parquet"
         )
-    lines = processes.run(
-        partial(_write_all, options.out), batches(tasks, count), count, count * MEMORY
-    )
+    workers = Processes(count, count * MEMORY)
+    lines = workers.run(partial(_write_all, options.out), batches(tasks, count))
     return RowTotals(sum(task.rows for task in tasks), sum(lines))
 
 

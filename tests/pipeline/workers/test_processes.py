@@ -13,7 +13,7 @@ import pytest
 
 from pipeline.errors import BuildError
 from pipeline.workers import processes
-from pipeline.workers.processes import Progress
+from pipeline.workers.processes import Processes, Progress
 
 PLENTY = 1 << 40
 
@@ -37,8 +37,8 @@ def shout(task: Task, moved: Progress) -> tuple[str, str | None]:
 def test_results_come_in_the_order_of_the_tasks() -> None:
     tasks = [Task("é"), Task("b"), Task("à", rows=0)]
 
-    assert [name for name, _ in processes.run(shout, tasks, 1, PLENTY)] == ["É", "B", "À"]
-    found = processes.run(shout, tasks, 2, PLENTY)
+    assert [name for name, _ in Processes(1, PLENTY).run(shout, tasks)] == ["É", "B", "À"]
+    found = Processes(2, PLENTY).run(shout, tasks)
     assert [name for name, _ in found] == ["É", "B", "À"]
     assert all(threads is not None and int(threads) >= 1 for _, threads in found)
 
@@ -54,7 +54,7 @@ def test_after_an_error_what_has_not_begun_is_dropped(tmp_path: Path) -> None:
     tasks = [Task("faute"), *(Task(str(tmp_path / str(n))) for n in range(40))]
 
     with pytest.raises(BuildError):
-        processes.run(mark, tasks, 2, PLENTY)
+        Processes(2, PLENTY).run(mark, tasks)
 
     assert len(list(tmp_path.iterdir())) < 40
 
@@ -62,12 +62,12 @@ def test_after_an_error_what_has_not_begun_is_dropped(tmp_path: Path) -> None:
 @pytest.mark.parametrize("count", [1, 2])
 def test_an_error_of_a_task_is_the_error_of_the_run(count: int) -> None:
     with pytest.raises(BuildError, match="EE: faute"):
-        processes.run(shout, [Task("a"), Task("faute"), Task("b")], count, PLENTY)
+        Processes(count, PLENTY).run(shout, [Task("a"), Task("faute"), Task("b")])
 
 
 def test_a_process_that_dies_is_said_to_have_died() -> None:
     with pytest.raises(BuildError, match="one of 2 processes died"):
-        processes.run(shout, [Task("mort"), Task("a")], 2, PLENTY)
+        Processes(2, PLENTY).run(shout, [Task("mort"), Task("a")])
 
 
 def test_small_work_is_done_in_this_process_unless_asked_otherwise() -> None:
@@ -84,7 +84,7 @@ def test_there_are_no_more_processes_than_tasks_with_rows() -> None:
 def test_the_environment_is_as_it_was_afterwards(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("POLARS_MAX_THREADS", raising=False)
 
-    processes.run(shout, [Task("a"), Task("b")], 2, PLENTY)
+    Processes(2, PLENTY).run(shout, [Task("a"), Task("b")])
 
     assert "POLARS_MAX_THREADS" not in os.environ
 
@@ -99,7 +99,7 @@ def span(task: Task, _: Progress) -> tuple[float, float]:
 
 
 def test_tasks_that_do_not_fit_together_run_one_after_the_other() -> None:
-    (first, second) = processes.run(span, [Task("a", memory=6), Task("b", memory=5)], 2, limit=10)
+    (first, second) = Processes(2, 10).run(span, [Task("a", memory=6), Task("b", memory=5)])
 
     assert first[1] <= second[0] or second[1] <= first[0]
 
@@ -120,7 +120,7 @@ def test_a_task_that_takes_more_than_the_limit_is_refused_by_name(count: int) ->
     with pytest.raises(
         BuildError, match=r"UK takes 2\.5 GiB .* 2\.0 GiB are allowed.*--memory 2\.6"
     ):
-        processes.run(shout, tasks, count, limit=2 * processes.GIB)
+        Processes(count, 2 * processes.GIB).run(shout, tasks)
 
 
 # -- the end of the parent -------------------------------------------------------------
@@ -128,10 +128,10 @@ def test_a_task_that_takes_more_than_the_limit_is_refused_by_name(count: int) ->
 PARENT = """
 import sys
 from pathlib import Path
-from pipeline.workers import processes
+from pipeline.workers.processes import Processes
 from tests.pipeline.workers.test_processes import Task, linger
 if __name__ == "__main__":
-    processes.run(linger, [Task(sys.argv[1]), Task(sys.argv[2])], 2, 10)
+    Processes(2, 10).run(linger, [Task(sys.argv[1]), Task(sys.argv[2])])
 """
 
 
