@@ -117,18 +117,16 @@ def run(options: BuildOptions) -> BuildResult:
             reused = receipts.find_unchanged(published, options.out, tasks)
             fresh, resumed = _build_countries(executor, tasks, work, reused)
         built = [*reused.values(), *fresh]
-        counts = {of_country.iso2: of_country.cells for of_country in built}
-        qualities = {of_country.iso2: of_country.quality for of_country in built}
-        files = {shard_name(of_country.iso2): of_country.file for of_country in built}
         sources = list(build_input.digests.values())
         with _staging_folder(options.out) as staged:
             _link_shards(published.folder, reused, staged)
             _link_shards(work.done, [of_country.iso2 for of_country in fresh], staged)
             if previous:
-                files |= receipts.link_shards(previous, kept, staged)
-                counts |= {iso2: previous.counts[iso2] for iso2 in kept}
-                qualities |= {iso2: previous.qualities[iso2] for iso2 in kept}
+                built += receipts.link_shards(previous, kept, staged)
                 sources = receipts.merge_sources(previous, sources)
+            counts = {of_country.iso2: of_country.cells for of_country in built}
+            qualities = {of_country.iso2: of_country.quality for of_country in built}
+            files = {shard_name(of_country.iso2): of_country.file for of_country in built}
             others = {iso2: previous.sources.get(iso2, ()) for iso2 in kept} if previous else {}
             registers = _sources_by_country(options.inputs, build_input, wanted, others)
             lists = _reference_lists(seeds, counts)

@@ -6,7 +6,7 @@ The number of companies of a country is known only after its rows are checked. T
 the input, which is at least as large: a gate that is closed for it is closed for the build.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
@@ -19,7 +19,6 @@ from pipeline.publishing.receipts import BUILDING, Tables, Task, WorkFolder
 from pipeline.seeds import Seeds
 from pipeline.stages import complements, input_files, money, objections, rejections, sectors
 from pipeline.stages.input_files import Survey
-from pipeline.stages.objections import Objections
 from pipeline.workers import processes
 from pipeline.workers.processes import Processes
 from seeds import TABLES
@@ -116,10 +115,34 @@ def country_tasks(
         f"max_rejected {options.max_rejected}",
         f"personal_mailboxes {options.personal_mailboxes}",
     ]
-    return [
-        _task(iso2, options, lookups, build_input, work, shared, processes.batch_rows(share), known)
-        for iso2 in sorted(wanted, key=lambda iso2: (-rows.get(iso2, 0), iso2))
-    ]
+    batch = processes.batch_rows(share)
+    tasks = []
+    for iso2 in sorted(wanted, key=lambda iso2: (-rows.get(iso2, 0), iso2)):
+        companies = input_files.parts_of_country(build_input.companies, iso2)
+        comptes = input_files.parts_of_country(build_input.comptes, iso2)
+        inputs = (
+            str(sorted(build_input.digests[part.path].blake3 for part in parts))
+            for parts in (companies, comptes)
+        )
+        hidden = known.hidden_values(iso2)
+        task = Task(
+            iso2=iso2,
+            companies=companies,
+            comptes=comptes,
+            tables=lookups,
+            max_rejected=options.max_rejected,
+            personal_mailboxes=options.personal_mailboxes,
+            out=options.out,
+            done=work.done,
+            work=work.work,
+            key=receipts.key(iso2, *shared, *inputs, *objections.lines_of(hidden)),
+            hidden=hidden,
+            unmet=frozenset(known.hidden_values(iso2, fresh=True)),
+            batch=batch,
+            memory=processes.needed_bytes(register_rows(build_input, iso2), batch),
+        )
+        tasks.append(task)
+    return tasks
 
 
 def register_rows(build_input: BuildInput, iso2: str) -> int:
@@ -141,45 +164,6 @@ def wanted_countries(pays: tuple[str, ...] | None, seeds: Seeds) -> list[str]:
     if unknown := [iso2 for iso2 in wanted if iso2 not in known]:
         raise BuildError(f"unknown country {', '.join(unknown)}; known: {', '.join(sorted(known))}")
     return wanted
-
-
-def _task(
-    iso2: str,
-    options: BuildOptions,
-    lookups: Tables,
-    build_input: BuildInput,
-    work: WorkFolder,
-    shared: Iterable[str],
-    batch: int,
-    known: Objections,
-) -> Task:
-    companies, comptes = (
-        input_files.parts_of_country(build_input.companies, iso2),
-        input_files.parts_of_country(build_input.comptes, iso2),
-    )
-    inputs = [
-        sorted(build_input.digests[part.path].blake3 for part in parts)
-        for parts in (companies, comptes)
-    ]
-    hidden = known.hidden_values(iso2)
-    return Task(
-        iso2=iso2,
-        companies=companies,
-        comptes=comptes,
-        tables=lookups,
-        max_rejected=options.max_rejected,
-        personal_mailboxes=options.personal_mailboxes,
-        out=options.out,
-        done=work.done,
-        work=work.work,
-        key=receipts.key(
-            iso2, *shared, *(str(names) for names in inputs), *objections.lines_of(hidden)
-        ),
-        hidden=hidden,
-        unmet=frozenset(known.hidden_values(iso2, fresh=True)),
-        batch=batch,
-        memory=processes.needed_bytes(register_rows(build_input, iso2), batch),
-    )
 
 
 # -- the forecast --------------------------------------------------------------------
@@ -242,9 +226,5 @@ def _actions(
         ):
             actions[task.iso2] = _DONE
         else:
-            actions[task.iso2] = _BUILT if _has_rows(task) else _NO_COMPANY
+            actions[task.iso2] = _BUILT if task.companies or task.comptes else _NO_COMPANY
     return actions
-
-
-def _has_rows(task: Task) -> bool:
-    return bool(task.companies or task.comptes)

@@ -324,24 +324,25 @@ def has_objections(data: Path) -> bool:
 
 def link_shards(
     previous: PreviousGeneration, countries: Iterable[str], staged: Path
-) -> dict[str, File]:
-    """Link the shards of `countries` into the folder `staged`; return their digests.
+) -> list[BuiltCountry]:
+    """Link the shards of `countries` into the folder `staged`; return the countries as they are published.
 
     Raises:
         BuildError: a shard that is missing or differs from the manifest.
     """
-    kept = {}
+    built = []
     for iso2 in countries:
         name = generation_files.shard_name(iso2)
-        known = previous.manifest.files.get(name)
-        if known is None or manifest.digest(previous.folder / name) != known:
+        file = previous.manifest.files.get(name)
+        if file is None or manifest.digest(previous.folder / name) != file:
             raise BuildError(
                 f"{previous.folder / name} is missing or not the file of its manifest; "
                 "build all countries, without --pays"
             )
         atomic_files.link(previous.folder / name, staged / name)
-        kept[name] = known
-    return kept
+        cells, quality = previous.counts[iso2], previous.qualities[iso2]
+        built.append(BuiltCountry(iso2, cells, quality, file))
+    return built
 
 
 def merge_sources(previous: PreviousGeneration, new: Iterable[InputSource]) -> list[InputSource]:
