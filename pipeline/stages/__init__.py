@@ -1,4 +1,4 @@
-"""The stages of a build: functions from LazyFrame to LazyFrame, in the order of publishing/country.py.
+"""The rules of a build by subject: functions of frames; `publishing/country.py` has their order.
 
 `input_files` reads the rows; `text_cleaning` and `rejections` clean and check them. Data of persons is left out:
 `personal_data` cuts the owner out of a name and `c/o` out of an address, and finds birth dates, officers and personal
