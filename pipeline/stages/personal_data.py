@@ -115,7 +115,7 @@ def clauses_of_country(seeds: Seeds, iso2: str) -> Clauses:
         _mark(everywhere),
         _mark(elsewhere),
         rf"(?i){_BEFORE}(?:{'|'.join(_LOOK_AHEAD.sub('', mark) for mark in (*everywhere, *elsewhere))})",
-        _legal_forms(seeds),
+        LegalForms(seeds.tables["formes_juridiques"], seeds.tables["parties_de_formes"]),
     )
 
 
@@ -140,10 +140,6 @@ def _mark(marks: list[str]) -> re.Pattern[str]:
         raise SeedError(
             f"aux_soins_de.csv: {joined!r} is no regular expression ({error}); mend it"
         ) from error
-
-
-def _legal_forms(seeds: Seeds) -> LegalForms:
-    return LegalForms(seeds.tables["formes_juridiques"], seeds.tables["parties_de_formes"])
 
 
 def _without_owners(names: pl.Series, owners: str) -> pl.Series:

@@ -13,8 +13,8 @@ Invariant: an amount is filled together with its year, currency and multiplier, 
 record never has the figure of one source and the year of another.
 """
 
-from collections.abc import Mapping
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Final, NamedTuple
 
 import polars as pl
 
@@ -44,6 +44,42 @@ PRESENT: Final = "has_lines"  # working column: whether the company has statemen
 LINES: Final = ("id", "exercice", "etat", "code", "libelle", "valeur", "devise", "ordre")
 _LAST_PLACE: Final = 2**31 - 1
 _ASSETS: Final = "bilan_actif"  # the only statement in which such a label means total assets
+
+
+class _Figure(NamedTuple):
+    """An amount that statements fill: its role, and columns with the parts of a line that they get.
+
+    Attributes:
+        unless: the columns that are all null where the amount is filled.
+        multiplier: the column that becomes 1 with it.
+    """
+
+    role: str
+    unless: tuple[str, ...]
+    columns: Mapping[str, str]
+    multiplier: str | None = None
+
+
+_FIGURES: Final = (
+    _Figure(
+        "chiffre_affaires",
+        # A given ca_eur has its own year and currency, which the statements would contradict.
+        ("ca_last", "ca_eur"),
+        {"ca_last": "valeur", "ca_year": "exercice", "ca_devise": "devise"},
+        "ca_mult",
+    ),
+    _Figure(
+        "total_actif",
+        ("total_actif_last",),
+        {"total_actif_last": "valeur", "exercice_actif": "exercice", "devise": "devise"},
+        "unite_mult",
+    ),
+    _Figure(
+        "capital_social",
+        ("capital_social",),
+        {"capital_social": "valeur", "capital_devise": "devise"},
+    ),
+)
 
 
 def faults(last_year: int) -> dict[str, pl.Expr]:
@@ -118,9 +154,7 @@ def fill_from_statements(companies: pl.LazyFrame, facts: pl.LazyFrame) -> pl.Laz
         companies.join(facts, on="id", how="left")
         .with_columns(
             pl.col("n_exercices").is_not_null().alias(PRESENT),
-            *_fill_turnover(),
-            *_fill_assets(),
-            *_fill_capital(),
+            *(column for figure in _FIGURES for column in _fill(figure)),
             _fill_staff(),
         )
         .drop(*(f"{role}_{part}" for role in ROLES for part in _PARTS))
@@ -173,44 +207,15 @@ def _of_role(figures: pl.LazyFrame, role: str) -> pl.LazyFrame:
     return of_role.select("id", *(pl.col(part).alias(f"{role}_{part}") for part in _PARTS))
 
 
-def _fill_turnover() -> list[pl.Expr]:
-    # A given ca_eur has its own year and currency, which the statements would contradict.
-    missing = pl.col("ca_last").is_null() & pl.col("ca_eur").is_null()
-    return _fill(
-        "chiffre_affaires",
-        missing,
-        {"ca_last": "valeur", "ca_year": "exercice", "ca_devise": "devise"},
-        multiplier="ca_mult",
-    )
-
-
-def _fill_assets() -> list[pl.Expr]:
-    return _fill(
-        "total_actif",
-        pl.col("total_actif_last").is_null(),
-        {"total_actif_last": "valeur", "exercice_actif": "exercice", "devise": "devise"},
-        multiplier="unite_mult",
-    )
-
-
-def _fill_capital() -> list[pl.Expr]:
-    missing = pl.col("capital_social").is_null()
-    return _fill(
-        "capital_social", missing, {"capital_social": "valeur", "capital_devise": "devise"}
-    )
-
-
-def _fill(
-    role: str, missing: pl.Expr, targets: Mapping[str, str], multiplier: str | None = None
-) -> list[pl.Expr]:
-    found = missing & pl.col(f"{role}_valeur").is_not_null()
-    filled = [
-        pl.when(found).then(pl.col(f"{role}_{part}")).otherwise(pl.col(name)).alias(name)
-        for name, part in targets.items()
-    ]
-    if multiplier:
-        filled.append(pl.when(found).then(1).otherwise(pl.col(multiplier)).alias(multiplier))
-    return filled
+def _fill(figure: _Figure) -> Iterator[pl.Expr]:
+    missing = pl.all_horizontal(pl.col(name).is_null() for name in figure.unless)
+    stated = missing & pl.col(f"{figure.role}_valeur").is_not_null()
+    for name, part in figure.columns.items():
+        value = pl.col(f"{figure.role}_{part}")
+        yield pl.when(stated).then(value).otherwise(pl.col(name)).alias(name)
+    if figure.multiplier:
+        one = pl.when(stated).then(1).otherwise(pl.col(figure.multiplier))
+        yield one.alias(figure.multiplier)
 
 
 def _fill_staff() -> pl.Expr:
