@@ -129,13 +129,14 @@ def _nearest_companies(
     shard: Shard, cell: Cell, subject: _Subject, n: int, known: bool
 ) -> list[Comparable]:
     """The `n` nearest companies of a cell, of those with a turnover (`known`) or of those without."""
-    found: list[Comparable] = []
+    nearest: list[Comparable] = []
     parts = _parts(shard, cell, subject) if known else [(cell.with_ca, cell.stop, np.inf)]
     for first, end, beyond in parts:
-        found = _first_by_distance(found + _gaps(shard, first, end, cell, subject, n), n)
-        if len(found) == n and found[-1].distance < beyond:
+        nearest += _gaps(shard, first, end, cell, subject, n)
+        nearest = sorted(nearest, key=lambda company: (company.distance, company.row))[:n]
+        if len(nearest) == n and nearest[-1].distance < beyond:
             break
-    return found
+    return nearest
 
 
 def _parts(shard: Shard, cell: Cell, subject: _Subject) -> Iterator[tuple[int, int, float]]:
@@ -200,10 +201,6 @@ def _gaps(
 def _distance(difference: float) -> float | None:
     """A gap without its sign; None where one of the two figures is unknown (NaN)."""
     return None if np.isnan(difference) else abs(difference)
-
-
-def _first_by_distance(comparables: list[Comparable], n: int) -> list[Comparable]:
-    return sorted(comparables, key=lambda one: (one.distance, one.row))[:n]
 
 
 def _gap(difference: Floats, own_unknown: np.bool_, unknown: NDArray[np.bool_]) -> Floats:

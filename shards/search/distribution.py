@@ -151,24 +151,13 @@ def _read_values(base: ShardSet, dimension: str) -> DimensionValues:
     if dimension == "ville":  # by folded name, each in its most frequent spelling
         towns = towns_of(base)
         return DimensionValues(len(towns.names), towns.spelling, towns.numbers)
-    shards = [shard for _, shard in sorted(base.items())]
-    return _of_slots(_SLOTS[dimension](shards))
-
-
-def _of_slots(slots: Sequence[str | None]) -> DimensionValues:
-    known = sorted({text for text in slots if text is not None})
-    return DimensionValues(len(known), known.__getitem__, _numbers(slots, known))
-
-
-def _numbers(slots: Sequence[str | None], known: Sequence[str]) -> NDArray[np.int32]:
-    numbers: dict[str | None, int] = {text: number for number, text in enumerate(known)}
-    numbers[None] = len(known)
-    return np.array([numbers[text] for text in slots], np.int32)
-
-
-def _texts_of_codes(shards: Sequence[Shard], name: str) -> list[str | None]:
-    """The texts of the codes of a column, of all shards."""
-    return [text for shard in shards for text in (None, *_texts(shard, name))]
+    slots = _SLOTS[dimension]([shard for _, shard in sorted(base.items())])
+    texts = sorted({text for text in slots if text is not None})
+    numbers: dict[str | None, int] = {text: number for number, text in enumerate(texts)}
+    numbers[None] = len(texts)
+    return DimensionValues(
+        len(texts), texts.__getitem__, np.array([numbers[text] for text in slots], np.int32)
+    )
 
 
 def _texts(shard: Shard, name: str) -> list[str]:
@@ -180,8 +169,8 @@ def _texts(shard: Shard, name: str) -> list[str]:
 def _activities(shards: Sequence[Shard]) -> list[str | None]:
     slots: list[str | None] = []
     for shard in shards:
-        known = [None, *_texts(shard, "nace")]
-        slots += [known[code] for code in shard.code_array("nace.codes").tolist()]
+        texts = [None, *_texts(shard, "nace")]
+        slots += [texts[code] for code in shard.code_array("nace.codes").tolist()]
     return slots
 
 
@@ -199,7 +188,7 @@ _SLOTS: Final[Mapping[str, Callable[[Sequence[Shard]], Sequence[str | None]]]] =
         cell.sous_secteur for shard in shards for cell in shard.layout.cells
     ],
     "nace": _activities,
-    "forme": lambda shards: _texts_of_codes(shards, "forme"),
+    "forme": lambda shards: [text for shard in shards for text in (None, *_texts(shard, "forme"))],
     "etat": lambda shards: [state for _ in shards for state in STATES],
     "tranche_effectif": lambda shards: [
         name for _ in shards for name in (None, *bands.headcount_names())

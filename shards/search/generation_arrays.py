@@ -60,9 +60,10 @@ class GenerationArrays:
 
     def expect_scans(self) -> None:
         """Have the system read on from what a search asks of the files, since it will ask for more."""
-        for shard in self.shards if not self.expects_scans else ():
-            shard.file.expect_scans()
-        self.expects_scans = True
+        if not self.expects_scans:
+            self.expects_scans = True
+            for shard in self.shards:
+                shard.file.expect_scans()
 
     def _build(self) -> types.Table:
         made = types.Table()

@@ -129,10 +129,18 @@ class QueryMemory:
         for filter_, bit in _CODED:
             if getattr(query, filter_):
                 written.columns |= bit
-        self._write_countries(query.pays)
+        numbers = self._arrays.numbers
+        chosen = sorted({numbers[iso2] for iso2 in query.pays}) if query.pays else numbers.values()
+        written.shard_count = len(chosen)
+        self._chosen[: len(chosen)] = array("q", chosen)
         self._write_scope(query)
-        self._write_texts(texts)
-        self._write_ids(query.ids)
+        written.value_count = len(texts)
+        for place, (number, text) in enumerate(texts):
+            self._value_columns[place] = number
+            self._value_starts[place + 1] = self._value_starts[place] + len(text)
+        written.given = query.ids is not None
+        if query.ids is not None:
+            self._write_ids(query.ids)
         self._placed.write()
         return *name, b"".join([text for _, text in texts])
 
@@ -196,13 +204,6 @@ class QueryMemory:
                 written.columns |= 1 << column.number
         return True
 
-    def _write_countries(self, pays: Sequence[str]) -> None:
-        """Write the chosen shards."""
-        numbers = self._arrays.numbers
-        chosen = sorted({numbers[iso2] for iso2 in pays}) if pays else numbers.values()
-        self.record.shard_count = len(chosen)
-        self._chosen[: len(chosen)] = array("q", chosen)
-
     def _write_scope(self, query: Query) -> None:
         """Write the sectors or cells by their numbers, ascending."""
         arrays, written = self._arrays, self.record
@@ -221,18 +222,8 @@ class QueryMemory:
         written.scope_count = len(wanted)
         self._codes[: len(wanted)] = array("q", sorted(wanted))
 
-    def _write_texts(self, texts: Sequence[tuple[int, bytes]]) -> None:
-        """Write the columns of codes in which texts are looked up, and where each text begins."""
-        self.record.value_count = len(texts)
-        for place, (number, text) in enumerate(texts):
-            self._value_columns[place] = number
-            self._value_starts[place + 1] = self._value_starts[place] + len(text)
-
-    def _write_ids(self, ids: Sequence[tuple[str, str]] | None) -> None:
+    def _write_ids(self, ids: Sequence[tuple[str, str]]) -> None:
         """Write the rows of these companies, by shard; those that do not exist have none."""
-        self.record.given = ids is not None
-        if ids is None:
-            return
         wanted = set(ids)
         alike: set[tuple[str, int]] = set()
         for iso2, identifier in wanted:

@@ -70,11 +70,20 @@ class KernelSession:
             return None
         if budget == inf:  # a search within a budget lists few rows
             self._release_rows(total)
-        rows: tuple[MergedRow, ...] = ()
+        places: list[Place] = []
         if limit and offset < total:
-            isos, places = self.arrays.isos, self._places(query.tri, offset, limit)
-            rows = tuple([MergedRow(isos[shard], row) for shard, row in places])
-        return ResultPage(total, rows, self._slot_counts(census))
+            count, ties = self._result
+            if query.tri == "nom" and ties:
+                places = self._break_ties(count, offset, offset + limit)
+            else:
+                numbers = self._page[: 2 * min(limit, count - offset)].tolist()
+                places = list(zip(numbers[::2], numbers[1::2], strict=True))
+        isos, slots = self.arrays.isos, self.arrays.kinds
+        return ResultPage(
+            total,
+            tuple([MergedRow(isos[shard], row) for shard, row in places]),
+            {kind: self._counts[slots[kind]].copy() for kind in census},
+        )
 
     def mark(
         self,
@@ -101,7 +110,8 @@ class KernelSession:
             marks = placed.place(market_arrays(bits=bits, chosen=totals, counts=self._counts))
             total = self._call(mark, marks, needed, *texts)
             self._release_rows(total)
-        return total, self._slot_counts(kinds)
+        slots = self.arrays.kinds
+        return total, {kind: self._counts[slots[kind]].copy() for kind in kinds}
 
     def rows_by_shard(self, query: Query) -> list[tuple[Shard, Rows]]:
         """All matches by shard, in no order; shards without any are left out.
@@ -189,17 +199,6 @@ class KernelSession:
         except CorruptError:
             self._width = -1  # marks may be left in the working memory
             raise
-
-    def _slot_counts(self, kinds: Collection[int]) -> SlotCounts:
-        return {kind: self._counts[self.arrays.kinds[kind]].copy() for kind in kinds}
-
-    def _places(self, tri: str, offset: int, limit: int) -> list[Place]:
-        """The rows of the page, which are in the working memory."""
-        count, ties = self._result
-        if tri == "nom" and ties:
-            return self._break_ties(count, offset, offset + limit)
-        numbers = self._page[: 2 * min(limit, count - offset)].tolist()
-        return list(zip(numbers[::2], numbers[1::2], strict=True))
 
     # -- ties ------------------------------------------------------------------------------
 
