@@ -18,15 +18,14 @@ search shows: neither is worth a 503.
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
-from typing import Final, NamedTuple, TypeVar
+from functools import partial
+from typing import Final, TypeVar
 
 from quota.errors import StoreUnavailable
 from quota.ledger import activity
-from quota.plans import Plan
 from quota.store.interface import Store
 from serve.access import billing, counter_headers, loop_guard
-from serve.access.billing import Counting, UnchargedError
+from serve.access.billing import UnchargedError
 from serve.access.call import (
     NO_STORE,
     CallResult,
@@ -39,14 +38,13 @@ from serve.access.call import (
     not_modified,
     of_error,
 )
-from serve.access.context import ServerContext
-from serve.access.counter_headers import BurstRemaining, Headers
-from serve.access.rights import VISITOR, Caller, identify, tool_remedy
+from serve.access.counter_headers import Headers
+from serve.access.rights import identify, tool_remedy
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.parameters import MOST_IDS
+from serve.generation.open_generation import OpenGeneration
 from serve.observe.log import RequestTrace
-from serve.request.reader import Pairs
 
 # The headers of a visitor's response that are also true of a 401: a tag or a location is not.
 _TRUE_OF_401: Final = (
@@ -62,227 +60,136 @@ _log: Final = logging.getLogger("serve.access.admission")
 T = TypeVar("T", bound=Content)
 
 # The headers that report the meter of a route, for a response that costs nothing.
-MeterHeaders = Callable[[Plan, Counting], Awaitable[Headers]]
+MeterHeaders = Callable[[Request], Awaitable[Headers]]
 
 
-class Call(NamedTuple):
-    """A request whose parameters are not read yet.
-
-    Attributes:
-        segments: the variable parts of its path, decoded.
-        read: reads the parameters when it is their turn; raises ApiError 400.
-        lang: the language of texts, `fr` or `en`.
-        sent: bytes of the body that is parsed when it is prepared.
-    """
-
-    path: str
-    segments: tuple[str, ...]
-    read: Callable[[], Pairs]
-    if_none_match: str | None = None
-    head: bool = False
-    lang: str = "fr"
-    sent: int = 0
-
-
-class AdmittedCaller(NamedTuple):
-    """A caller that has passed the burst limits.
-
-    Attributes:
-        counting: None for a visitor.
-        headers: the quota headers of a visitor; empty for an account.
-    """
-
-    caller: Caller
-    left: BurstRemaining
-    counting: Counting | None
-    headers: Headers
-
-    def largest_body(self, most: int) -> int:
-        """Bytes of a body that may have `most`: a visitor, who has two lines answered, sends no more than a few."""
-        return most if self.counting else min(most, VISITOR_BODY)
-
-
-async def admit(
-    context: ServerContext,
-    authorization: Sequence[str],
-    trace: RequestTrace,
-    meter_headers: MeterHeaders = billing.current_headers,
-) -> AdmittedCaller:
+async def admit(request: Request, meter_headers: MeterHeaders = billing.current_headers) -> None:
     """Identify the caller by its Authorization headers, and check its burst limits.
 
     Raises:
         ApiError: 429 `trop_de_requetes`, with `meter_headers`.
         StoreUnavailable: the key cannot be looked up.
     """
-    caller = await identify(authorization, context.plans, context.holder.find)
-    if caller.account:
-        context.key_usage.note(context.holder.store, authorization[0], context.now().date())
-    return await admit_caller(context, caller, trace, meter_headers)
+    context, sent = request.context, request.authorization
+    request.caller = await identify(sent, context.plans, context.holder.find)
+    if request.caller.account:
+        context.key_usage.note(request.store, sent[0], context.now().date())
+    await admit_caller(request, meter_headers)
 
 
 async def admit_caller(
-    context: ServerContext,
-    caller: Caller,
-    trace: RequestTrace,
-    meter_headers: MeterHeaders = billing.current_headers,
-) -> AdmittedCaller:
+    request: Request, meter_headers: MeterHeaders = billing.current_headers
+) -> None:
     """Check the burst limits of a caller that is known, such as that of a session.
 
     Raises:
         ApiError: 429 `trop_de_requetes`, with `meter_headers`.
     """
+    context, caller, trace = request.context, request.caller, request.trace
+    await _enter(request)
+    request.now = context.now()
+    request.limits = context.gate.limits[caller.plan.slug]
+    try:
+        request.left = context.gate.count_call(caller, trace.address, request.now)
+    except ApiError as error:
+        if caller.account:
+            error.add_remedy(tool_remedy(caller, context.plans, context.gate.calls_a_minute))
+            # Every 429 reports the meter of its route (§7 rule 1).
+            error.headers |= await meter_headers(request) | error.headers
+        raise
+
+
+async def _enter(request: Request) -> None:
+    """Name the caller in the log; a visitor waits for a place of its network."""
+    caller, trace = request.caller, request.trace
     trace.plan = caller.plan.slug
     trace.account = caller.account.id if caller.account else None
     if caller.account is None:
-        await context.lanes.enter(trace)
-    now = context.now()
-    try:
-        left = context.gate.count_call(caller, trace.address, now)
-    except ApiError as error:
-        counting = _make_counting(context, caller, BurstRemaining(0), now)
-        if counting is not None:
-            error.add_remedy(tool_remedy(caller, context.plans, context.gate.calls_a_minute))
-            # Every 429 reports the meter of its route (§7 rule 1).
-            error.headers |= await meter_headers(caller.plan, counting) | error.headers
-        raise
-    counting = _make_counting(context, caller, left, now)
-    if counting is not None:
-        return AdmittedCaller(caller, left, counting, {})
-    limits = context.gate.limits[caller.plan.slug]
-    return AdmittedCaller(caller, left, None, counter_headers.visitor(limits, left, now))
+        await request.context.lanes.enter(trace)
 
 
-def require_account(admitted: AdmittedCaller) -> Counting:
-    """The counting of a call to a resource that only accounts have. Raises ApiError 401."""
-    if admitted.counting is None:
-        raise errors.compte_requis(refused=admitted.caller.refused)
-    return admitted.counting
+def require_account(request: Request) -> None:
+    """Refuse a caller without an account where only accounts have an answer. Raises ApiError 401."""
+    if request.caller.account is None:
+        raise errors.compte_requis(refused=request.caller.refused)
 
 
-async def perform(
-    context: ServerContext,
-    admitted: AdmittedCaller,
-    prepare: Prepare[T],
-    call: Call,
-    trace: RequestTrace,
-) -> CallResult[T]:
+def largest_body(request: Request, most: int) -> int:
+    """Bytes of a body that may have `most`: a visitor, who has two lines answered, sends no more than a few."""
+    return most if request.caller.account else min(most, VISITOR_BODY)
+
+
+async def perform(request: Request, prepare: Prepare[T]) -> CallResult[T]:
     """Make a search or a record, as far as the plan of the caller goes.
 
     Raises:
         ApiError: the call is invalid, a limit is reached, or there is no data to answer from.
         StoreUnavailable: not counted, or `maybe_done`.
     """
-    caller, counting = admitted.caller, admitted.counting
-    with context.published.lease() as generation:
-        trace.generation = generation.id
-
-        def ready() -> tuple[Request, PreparedCall[T]]:
-            request = read(context, call, caller)
-            return request, prepare(request, generation)
-
+    with request.context.published.lease() as generation:
+        request.trace.generation = generation.id
         try:
-            request, prepared = await loop_guard.parse(call.sent, ready)
-            if prepared.named and counting:
-                named = await prepared.named()
-                if await _are_matched(named.known, counting, trace):
-                    caller, counting = _with_all_rows(context, caller, counting)
-                request = request._replace(caller=caller, named=named)
-                prepared = prepare(request, generation)
-            result = await billing.run(prepared, request, counting, admitted.headers)
-            if result.matched and counting:
-                account = counting.account.id
-                await remember_matches(counting.store, account, result.matched, trace)
+            prepared = await loop_guard.parse(request.size, partial(prepare, request, generation))
+            if prepared.named:
+                prepared = await _prepare_named(request, generation, prepare, prepared)
+            result = await billing.run(prepared, request)
         except ApiError as error:
-            if caller.refused:
+            if request.caller.refused:
                 raise _bad_key(error) from error
             raise
-    return _with_bad_key(result) if caller.refused else result
+        if result.matched and request.caller.account:
+            await remember_matches(request.store, request.account.id, result.matched, request.trace)
+    return _with_bad_key(result) if request.caller.refused else result
 
 
-def public_list(
-    context: ServerContext, route: PublicList[T], call: Call, trace: RequestTrace
-) -> CallResult[T]:
+def public_list(request: Request, route: PublicList[T]) -> CallResult[T]:
     """A public list: a key, valid or not, changes nothing there (A2).
 
     Raises:
         ApiError: 429, 503 or 400, in this order.
     """
+    context, trace = request.context, request.trace
     context.gate.lists(trace.address, context.now())
-    visitor = Caller(context.plans[VISITOR])
-    trace.plan = visitor.plan.slug
+    trace.plan = request.caller.plan.slug
     with context.published.lease() as generation:
         trace.generation = generation.id
-        return route(read(context, call, visitor), generation)
+        return route(request, generation)
 
 
-async def free_list(
-    context: ServerContext,
-    authorization: Sequence[str],
-    prepare: Prepare[T],
-    call: Call,
-    trace: RequestTrace,
-) -> CallResult[T]:
+async def free_list(request: Request, prepare: Prepare[T]) -> CallResult[T]:
     """A list that depends on the plan of the caller: limited as public lists are, and not counted (X0).
 
     Raises:
         ApiError: 429, 503 or 400, in this order.
         StoreUnavailable: the key cannot be looked up.
     """
-    context.gate.lists(trace.address, context.now())
-    caller = await identify(authorization, context.plans, context.holder.find)
-    trace.plan = caller.plan.slug
-    trace.account = caller.account.id if caller.account else None
-    if caller.account is None:
-        await context.lanes.enter(trace)
+    context = request.context
+    context.gate.lists(request.trace.address, context.now())
+    request.caller = await identify(request.authorization, context.plans, context.holder.find)
+    await _enter(request)
     with context.published.lease() as generation:
-        trace.generation = generation.id
+        request.trace.generation = generation.id
         try:
-            request = read(context, call, caller)
             prepared = prepare(request, generation)
         except ApiError as error:
-            if caller.refused:
+            if request.caller.refused:
                 raise _bad_key(error) from error
             raise
         if prepared.is_known(request):
             return not_modified(prepared.headers)
         result = await prepared.run()
-    return _with_bad_key(result) if caller.refused else result
+    return _with_bad_key(result) if request.caller.refused else result
 
 
-def read(context: ServerContext, call: Call, caller: Caller) -> Request:
-    """The request of a call, with the text of its parameters. Raises ApiError 400."""
-    return Request(
-        path=call.path,
-        segments=call.segments,
-        pairs=call.read(),
-        caller=caller,
-        offer=context.offers[caller.plan.slug],
-        base_url=context.config.base_url,
-        if_none_match=None if caller.refused else call.if_none_match,
-        head=call.head,
-        lang=call.lang,
-    )
-
-
-def unavailable_response(
-    context: ServerContext, error: StoreUnavailable, trace: RequestTrace, lang: str
-) -> Response:
+def unavailable_response(request: Request, error: StoreUnavailable) -> Response:
     """503 for a call that the store could not count; the log and a metric report it (G9)."""
+    context = request.context
     context.metrics.store_error()
-    context.holder.note_failure(error, trace.request_id)
+    context.holder.note_failure(error, request.trace.request_id)
     if isinstance(error, UnchargedError):
-        return error.result.response(lang)
+        return error.result.response(request.lang)
     refusal = errors.indisponible(errors.NO_COUNTERS, maybe_counted=error.maybe_done)
-    return of_error(refusal, lang)
-
-
-def _make_counting(
-    context: ServerContext, caller: Caller, left: BurstRemaining, now: datetime
-) -> Counting | None:
-    if caller.account is None:
-        return None
-    limits = context.gate.limits[caller.plan.slug]
-    return Counting(context.holder.store, caller.account, limits, left, context.plans, now)
+    return of_error(refusal, request.lang)
 
 
 def _with_bad_key(result: CallResult[T]) -> CallResult[T]:
@@ -315,30 +222,32 @@ async def remember_matches(
         _warn_of_matches("matches are not remembered", error, trace)
 
 
-async def _are_matched(
-    known: Sequence[tuple[str, str]], counting: Counting, trace: RequestTrace
-) -> bool:
+async def _prepare_named(
+    request: Request, generation: OpenGeneration, prepare: Prepare[T], prepared: PreparedCall[T]
+) -> PreparedCall[T]:
+    """A search that names companies: the account sees all of them if it has matched all that exist (X19)."""
+    assert prepared.named
+    request.named = await prepared.named()
+    if await _are_matched(request, request.named.known):
+        plan = replace(
+            request.caller.plan,
+            resultats_par_recherche=max(MOST_IDS, request.caller.plan.resultats_par_recherche),
+            lignes_par_appel=max(MOST_IDS, request.caller.plan.lignes_par_appel),
+        )
+        request.caller = request.caller._replace(plan=plan)
+        request.limits = counter_headers.plan_limits(plan, request.context.config.debit)
+    return prepare(request, generation)
+
+
+async def _are_matched(request: Request, known: Sequence[tuple[str, str]]) -> bool:
     """Whether the account matched all companies that a search names and that exist."""
     if not known:
         return False
     try:
-        return await counting.store.read(activity.are_matched, counting.account.id, _texts(known))
+        return await request.store.read(activity.are_matched, request.account.id, _texts(known))
     except StoreUnavailable as error:
-        _warn_of_matches("matches cannot be read", error, trace)
+        _warn_of_matches("matches cannot be read", error, request.trace)
         return False
-
-
-def _with_all_rows(
-    context: ServerContext, caller: Caller, counting: Counting
-) -> tuple[Caller, Counting]:
-    """The same caller, whose plan shows as many companies as a search may name; contacts and all else stay."""
-    plan = replace(
-        caller.plan,
-        resultats_par_recherche=max(MOST_IDS, caller.plan.resultats_par_recherche),
-        lignes_par_appel=max(MOST_IDS, caller.plan.lignes_par_appel),
-    )
-    limits = counter_headers.plan_limits(plan, context.config.debit)
-    return caller._replace(plan=plan), counting._replace(limits=limits)
 
 
 def _texts(companies: Sequence[tuple[str, str]]) -> list[str]:

@@ -8,15 +8,12 @@ costs nothing, even where the company was not paid for this month (D13). A HEAD 
 no statements and costs no credits (G1).
 """
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any, Final, Generic, NamedTuple, TypeVar
+from typing import Any, Final, TypeVar
 
-from quota.accounts import Account
 from quota.errors import StoreUnavailable
 from quota.ledger.calls import Meter, Purchase
 from quota.ledger.exports import CountedExport, Refusal, Reservation
-from quota.plans import Plan
 from quota.store.interface import Store
 from serve.access import counter_headers
 from serve.access.call import (
@@ -27,8 +24,8 @@ from serve.access.call import (
     Request,
     not_modified,
 )
-from serve.access.counter_headers import BurstRemaining, Headers, PlanLimits
-from serve.access.rights import Caller, first_plan_with, remedy, tool_remedy
+from serve.access.counter_headers import Headers
+from serve.access.rights import first_plan_with, remedy, tool_remedy
 from serve.contract import errors
 from serve.contract.errors import ApiError
 
@@ -46,265 +43,227 @@ class UnchargedError(StoreUnavailable):
         self.result = result
 
 
-class Counting(NamedTuple):
-    """The account of an identified call, and what the call is counted in."""
-
-    store: Store
-    account: Account
-    limits: PlanLimits
-    left: BurstRemaining
-    plans: Mapping[str, Plan]
-    now: datetime
-
-
-async def run(
-    prepared: PreparedCall[T], request: Request, counting: Counting | None, headers: Headers
-) -> CallResult[T]:
+async def run(prepared: PreparedCall[T], request: Request) -> CallResult[T]:
     """Answer a prepared call: 304 → daily 429 → work → charge (D5).
-
-    Args:
-        counting: None for a visitor, who is not metered (A10).
-        headers: the quota headers of a visitor; those of an account are made here.
 
     Raises:
         ApiError: 404 for a visitor; 429 `quota_api` for an account.
         StoreUnavailable: not counted, or `maybe_done`.
     """
-    if counting is None:
-        return await _run_for_visitor(prepared, request, headers)
-    bill = _Bill(prepared, request, counting)
+    if request.caller.account is None:
+        return await _run_for_visitor(prepared, request)
     if prepared.is_known(request):
-        return await bill.of_known()
+        current = await current_headers(request, with_credits=prepared.cost > 0)
+        return not_modified({**prepared.headers, **current})
     if prepared.is_charged:
-        return await (bill.of_head() if request.head else bill.of_record())
+        return await (_run_head if request.head else _run_charged)(prepared, request)
     if prepared.calls != 1:
-        return await bill.of_calls()
-    return await bill.of_call()
+        return await _run_several(prepared, request)
+    return await _run_call(prepared, request)
 
 
-async def current_headers(plan: Plan, counting: Counting, *, with_credits: bool = False) -> Headers:
+async def current_headers(request: Request, *, with_credits: bool = False) -> Headers:
     """The quota headers for a response that costs nothing."""
-    store, account, now = counting.store, counting.account.id, counting.now
+    store, account, plan = request.store, request.account.id, request.caller.plan
     if not with_credits:
-        meter = await store.calls(account, plan.appels_api_par_jour, now)
-        return _headers(counting, meter)
-    usage = await store.usage(account, plan, now)
-    return _headers(counting, usage.calls, (0, usage.credits.left))
+        meter = await store.calls(account, plan.appels_api_par_jour, request.now)
+        return _headers(request, meter)
+    usage = await store.usage(account, plan, request.now)
+    return _headers(request, usage.calls, (0, usage.credits.left))
 
 
-def _headers(counting: Counting, meter: Meter, credits: tuple[int, int] | None = None) -> Headers:
+def _headers(request: Request, meter: Meter, credits: tuple[int, int] | None = None) -> Headers:
     """The counters of an account; `credits` are those that the call cost, and those that are left."""
-    found = counter_headers.calls(counting.limits, meter, counting.left, counting.now)
-    return found if credits is None else {**found, **counter_headers.credits(*credits)}
+    headers = counter_headers.calls(request.limits, meter, request.left, request.now)
+    return headers if credits is None else {**headers, **counter_headers.credits(*credits)}
 
 
-async def _run_for_visitor(
-    prepared: PreparedCall[T], request: Request, headers: Headers
-) -> CallResult[T]:
-    """A visitor's search or preview (A10, D14)."""
+async def _run_for_visitor(prepared: PreparedCall[T], request: Request) -> CallResult[T]:
+    """A visitor's search or preview, which is not metered (A10, D14)."""
+    headers = counter_headers.visitor(request.limits, request.left, request.now)
     if prepared.is_known(request):
         return not_modified({**prepared.headers, **headers})
     try:
-        result = await prepared.run()
+        result = await _make(prepared, request)
     except ApiError as error:
         error.headers |= headers
         raise
     return CallResult(result.status, result.content, {**result.headers, **headers})
 
 
-class _Bill(Generic[T]):
-    """A call of an account, from its work to its charge."""
-
-    __slots__ = ("_counting", "_prepared", "_request")
-
-    def __init__(self, prepared: PreparedCall[T], request: Request, counting: Counting) -> None:
-        self._prepared = prepared
-        self._request = request
-        self._counting = counting
-
-    async def of_known(self) -> CallResult[T]:
-        """A 304."""
-        plan, with_credits = self._request.caller.plan, self._prepared.cost > 0
-        current = await current_headers(plan, self._counting, with_credits=with_credits)
-        return not_modified({**self._prepared.headers, **current})
-
-    async def of_call(self, ready: CallResult[T] | None = None) -> CallResult[T]:
-        """A call that costs no credits; `ready` is its result, if that was made already."""
-        store, account, now = self._in_store()
-        taken = store.take(account, self._limit, now)
-        result: CallResult[T] | None = None
-        try:
-            result = ready or await _run(self._prepared)
-        finally:
-            # Also when the search failed: only then is it known whether there is a call to give back.
-            meter = await taken
-            if result is None and meter.granted:
-                await store.give_back(account, now)
-        if not meter.granted:
-            raise self._quota_api(meter)
-        if not self._prepared.cost:
-            return self._with_counters(result, meter, "taken")
-        try:
-            usage = await store.usage(account, self._request.caller.plan, now)
-        except StoreUnavailable:
+async def _run_call(
+    prepared: PreparedCall[T], request: Request, ready: CallResult[T] | None = None
+) -> CallResult[T]:
+    """A call that costs no credits; `ready` is its result, if that was made already."""
+    store, account, plan, now = request.store, request.account.id, request.caller.plan, request.now
+    taken = store.take(account, plan.appels_api_par_jour, now)
+    result: CallResult[T] | None = None
+    try:
+        result = ready or await _make_or_refuse(prepared, request)
+    finally:
+        # Also when the search failed: only then is it known whether there is a call to give back.
+        meter = await taken
+        if result is None and meter.granted:
             await store.give_back(account, now)
+    if not meter.granted:
+        raise _quota_api(request, meter)
+    if not prepared.cost:
+        return _with_counters(request, result, meter, "taken")
+    try:
+        usage = await store.usage(account, plan, now)
+    except StoreUnavailable:
+        await store.give_back(account, now)
+        raise
+    return _with_counters(request, result, meter, "taken", (0, usage.credits.left))
+
+
+async def _run_several(prepared: PreparedCall[T], request: Request) -> CallResult[T]:
+    """Work that counts as several calls, or as none; all are granted before it begins, or none is counted."""
+    store, account, now = request.store, request.account.id, request.now
+    limit, wanted = request.caller.plan.appels_api_par_jour, prepared.calls
+    taken = [store.take(account, limit, now) for _ in range(wanted)]
+    meters = [await one for one in taken]  # the store commits them together
+    meter = meters[-1] if meters else await store.calls(account, limit, now)
+    granted = sum(one.granted for one in meters)
+    if granted < wanted:
+        await _give_back(request, granted)
+        raise _quota_api(request, await store.calls(account, limit, now), wanted)
+    try:
+        result = await _make_or_refuse(prepared, request)
+    except BaseException:
+        await _give_back(request, granted)
+        raise
+    return _with_counters(request, result, meter, "taken" if meters else "free")
+
+
+async def _give_back(request: Request, calls: int) -> None:
+    for _ in range(calls):
+        await request.store.give_back(request.account.id, request.now)
+
+
+async def _run_charged(prepared: PreparedCall[T], request: Request) -> CallResult[T]:
+    """A full record: a call, and credits if the company was not paid for this month."""
+    plan = request.caller.plan
+    if prepared.trials is not None and (refusal := await _trials_spent(prepared, request)):
+        return refusal
+    result = await _make_or_refuse(prepared, request)
+    if result.free:
+        return await _run_call(prepared, request, result)
+    assert prepared.company
+    purchase = Purchase(
+        account=request.account.id,
+        call_limit=plan.appels_api_par_jour,
+        company=prepared.company,
+        cost=prepared.cost,
+        grant=plan.credits_par_mois,
+        trials=prepared.trials,
+    )
+    try:
+        meter, charge = await request.store.take_and_charge(purchase, request.now)
+    except StoreUnavailable as error:
+        if prepared.preview is None:
             raise
-        return self._with_counters(result, meter, "taken", (0, usage.credits.left))
+        unsent = errors.indisponible(errors.NO_COUNTERS, maybe_counted=error.maybe_done)
+        raise UnchargedError(error, _preview(prepared, unsent, unsent.headers)) from error
+    if charge is None:
+        raise _quota_api(request, meter)
+    credits = (charge.cost, charge.left)
+    if charge.outcome == "no_trial":
+        return _essai_epuise(prepared, request, charge.reset, _headers(request, meter, credits))
+    if charge.outcome == "refused":
+        headers = _headers(request, meter, credits)
+        return _credits_epuises(prepared, request, charge.left, charge.reset, headers)
+    return _with_counters(request, result, meter, charge.outcome, credits)
 
-    async def of_calls(self) -> CallResult[T]:
-        """Work that counts as several calls, or as none; all are granted before it begins, or none is counted."""
-        store, account, now = self._in_store()
-        wanted = self._prepared.calls
-        taken = [store.take(account, self._limit, now) for _ in range(wanted)]
-        meters = [await one for one in taken]  # the store commits them together
-        meter = meters[-1] if meters else await store.calls(account, self._limit, now)
-        granted = sum(one.granted for one in meters)
-        if granted < wanted:
-            await self._give_back(granted)
-            raise self._quota_api(await store.calls(account, self._limit, now), wanted)
-        try:
-            result = await _run(self._prepared)
-        except BaseException:
-            await self._give_back(granted)
-            raise
-        return self._with_counters(result, meter, "taken" if meters else "free")
 
-    async def of_record(self) -> CallResult[T]:
-        """A full record: a call, and credits if the company was not paid for this month."""
-        prepared, plan = self._prepared, self._request.caller.plan
-        if prepared.trials is not None and (refusal := await self._trials_spent()):
-            return refusal
-        result = await _run(prepared)
-        if result.free:
-            return await self.of_call(result)
-        assert prepared.company
-        try:
-            meter, charge = await self._counting.store.take_and_charge(
-                Purchase(
-                    account=self._counting.account.id,
-                    call_limit=self._limit,
-                    company=prepared.company,
-                    cost=prepared.cost,
-                    grant=plan.credits_par_mois,
-                    trials=prepared.trials,
-                ),
-                self._counting.now,
-            )
-        except StoreUnavailable as error:
-            if prepared.preview is None:
-                raise
-            unsent = errors.indisponible(errors.NO_COUNTERS, maybe_counted=error.maybe_done)
-            raise UnchargedError(error, _preview(prepared, unsent, unsent.headers)) from error
-        if charge is None:
-            raise self._quota_api(meter)
-        credits = (charge.cost, charge.left)
-        if charge.outcome == "no_trial":
-            return self._essai_epuise(charge.reset, meter, credits)
-        if charge.outcome == "refused":
-            headers = _headers(self._counting, meter, credits)
-            return self._credits_epuises(charge.left, charge.reset, headers)
-        return self._with_counters(result, meter, charge.outcome, credits)
+async def _run_head(prepared: PreparedCall[T], request: Request) -> CallResult[T]:
+    """A HEAD of what has a price: a call, or the refusal that GET would get now."""
+    if prepared.trials is not None and (refusal := await _trials_spent(prepared, request)):
+        return refusal
+    result = await _make_or_refuse(prepared, request)
+    unpaid = None if result.free or not prepared.cost else await _unpaid(prepared, request)
+    return await _run_call(prepared, request, unpaid or result)
 
-    async def of_head(self) -> CallResult[T]:
-        """A HEAD of what has a price: a call, or the refusal that GET would get now."""
-        prepared = self._prepared
-        if prepared.trials is not None and (refusal := await self._trials_spent()):
-            return refusal
-        result = await _run(prepared)
-        unpaid = None if result.free or not prepared.cost else await self._unpaid()
-        return await self.of_call(unpaid or result)
 
-    async def _unpaid(self) -> CallResult[T] | None:
-        """402 without its meters; None where the company was paid for this month, or can be."""
-        store, account, now = self._in_store()
-        cost, company = self._prepared.cost, self._prepared.company
-        assert company
-        credits = (await store.usage(account, self._request.caller.plan, now)).credits
-        if credits.left >= cost or await store.is_charged(account, company, now):
-            return None
-        return self._credits_epuises(credits.left, credits.reset, {})
+async def _unpaid(prepared: PreparedCall[T], request: Request) -> CallResult[T] | None:
+    """402 without its meters; None where the company was paid for this month, or can be."""
+    store, account, now = request.store, request.account.id, request.now
+    assert prepared.company
+    credits = (await store.usage(account, request.caller.plan, now)).credits
+    if credits.left >= prepared.cost or await store.is_charged(account, prepared.company, now):
+        return None
+    return _credits_epuises(prepared, request, credits.left, credits.reset, {})
 
-    def _with_counters(
-        self,
-        result: CallResult[T],
-        meter: Meter,
-        outcome: str,
-        credits: tuple[int, int] | None = None,
-    ) -> CallResult[T]:
-        headers = {**result.headers, **_headers(self._counting, meter, credits)}
-        return CallResult(
-            result.status, result.content, headers, outcome, result.error, matched=result.matched
-        )
 
-    @property
-    def _limit(self) -> int:
-        """Calls a day."""
-        return self._request.caller.plan.appels_api_par_jour
+def _with_counters(
+    request: Request,
+    result: CallResult[T],
+    meter: Meter,
+    outcome: str,
+    credits: tuple[int, int] | None = None,
+) -> CallResult[T]:
+    headers = {**result.headers, **_headers(request, meter, credits)}
+    return CallResult(
+        result.status, result.content, headers, outcome, result.error, matched=result.matched
+    )
 
-    def _in_store(self) -> tuple[Store, str, datetime]:
-        return self._counting.store, self._counting.account.id, self._counting.now
 
-    async def _give_back(self, calls: int) -> None:
-        store, account, now = self._in_store()
-        for _ in range(calls):
-            await store.give_back(account, now)
+def _credits_epuises(
+    prepared: PreparedCall[T], request: Request, left: int, reset: datetime, headers: Headers
+) -> CallResult[T]:
+    """402 with what a visitor would see (D10); of an analysis, nothing."""
+    missing = tool_remedy(
+        request.caller,
+        request.context.plans,
+        lambda plan: errors.part("credits_par_mois", count=plan.credits_par_mois),
+    )
+    error = errors.credits_epuises(prepared.cost, left, counter_headers.iso(reset), missing)
+    if prepared.preview is not None:
+        return _preview(prepared, error, headers)
+    located = {name: text for name, text in prepared.headers.items() if name == "Content-Location"}
+    return _refusal(error, {**located, **headers})
 
-    def _credits_epuises(self, left: int, reset: datetime, headers: Headers) -> CallResult[T]:
-        """402 with what a visitor would see (D10); of an analysis, nothing."""
-        prepared = self._prepared
-        missing = tool_remedy(
-            self._request.caller,
-            self._counting.plans,
-            lambda plan: errors.part("credits_par_mois", count=plan.credits_par_mois),
-        )
-        error = errors.credits_epuises(prepared.cost, left, counter_headers.iso(reset), missing)
-        if prepared.preview is not None:
-            return _preview(prepared, error, headers)
-        located = {
-            name: text for name, text in prepared.headers.items() if name == "Content-Location"
-        }
-        return _refusal(error, {**located, **headers})
 
-    async def _trials_spent(self) -> CallResult[T] | None:
-        """The 403 of an analysis for which no trial is left, before anything is made; None if it may be made."""
-        store, account, now = self._in_store()
-        assert self._prepared.company
-        usage = await store.usage(account, self._request.caller.plan, now)
-        if (
-            usage.trials.granted or not usage.calls.granted
-        ):  # the second is a 429, which `take` makes
-            return None
-        if await store.is_charged(account, self._prepared.company, now):
-            return None
-        return self._essai_epuise(usage.trials.reset, usage.calls, (0, usage.credits.left))
+async def _trials_spent(prepared: PreparedCall[T], request: Request) -> CallResult[T] | None:
+    """The 403 of an analysis for which no trial is left, before anything is made; None if it may be made."""
+    store, account, now = request.store, request.account.id, request.now
+    assert prepared.company
+    usage = await store.usage(account, request.caller.plan, now)
+    if usage.trials.granted or not usage.calls.granted:  # the second is a 429, which `take` makes
+        return None
+    if await store.is_charged(account, prepared.company, now):
+        return None
+    headers = _headers(request, usage.calls, (0, usage.credits.left))
+    return _essai_epuise(prepared, request, usage.trials.reset, headers)
 
-    def _essai_epuise(
-        self, reset: datetime, meter: Meter, credits: tuple[int, int]
-    ) -> CallResult[T]:
-        """403 with the plan that has the module of the analysis (X11); it costs no call."""
-        prepared = self._prepared
-        assert prepared.company
-        module = prepared.company.partition("/")[0]
-        offer = first_plan_with(module, self._request.caller.plan, self._counting.plans)
-        error = errors.essai_epuise(prepared.trials or 0, offer, counter_headers.iso(reset))
-        return _refusal(error, _headers(self._counting, meter, credits))
 
-    def _quota_api(self, meter: Meter, wanted: int = 1) -> ApiError:
-        """429 with its meters (D3, D4); the remedy is the next plan, or the API tool if it is missing.
+def _essai_epuise(
+    prepared: PreparedCall[T], request: Request, reset: datetime, headers: Headers
+) -> CallResult[T]:
+    """403 with the plan that has the module of the analysis (X11); it costs no call."""
+    assert prepared.company
+    module = prepared.company.partition("/")[0]
+    offer = first_plan_with(module, request.caller.plan, request.context.plans)
+    error = errors.essai_epuise(prepared.trials or 0, offer, counter_headers.iso(reset))
+    return _refusal(error, headers)
 
-        `wanted`: calls that were asked for at once.
-        """
-        remedies = remedy(
-            self._request.caller,
-            self._counting.plans,
-            lambda plan: errors.part("appels_par_jour", count=plan.appels_api_par_jour),
-            errors.part("offre_la_plus_haute"),
-        )
-        if wanted > 1:
-            remedies = errors.part("plusieurs_appels", count=wanted, remedy=remedies)
-        error = errors.quota_api(*_daily_refusal(meter, self._counting), remedies)
-        error.headers |= _headers(self._counting, meter)
-        return error
+
+def _quota_api(request: Request, meter: Meter, wanted: int = 1) -> ApiError:
+    """429 with its meters (D3, D4); the remedy is the next plan, or the API tool if it is missing.
+
+    `wanted`: calls that were asked for at once.
+    """
+    remedies = remedy(
+        request.caller,
+        request.context.plans,
+        lambda plan: errors.part("appels_par_jour", count=plan.appels_api_par_jour),
+        errors.part("offre_la_plus_haute"),
+    )
+    if wanted > 1:
+        remedies = errors.part("plusieurs_appels", count=wanted, remedy=remedies)
+    error = errors.quota_api(*_daily_refusal(meter, request.now), remedies)
+    error.headers |= _headers(request, meter)
+    return error
 
 
 def _refusal(error: ApiError, headers: Headers) -> CallResult[T]:
@@ -319,48 +278,47 @@ def _preview(prepared: PreparedCall[T], error: ApiError, headers: Headers) -> Ca
     return CallResult(error.status, prepared.preview(error), all_headers, error.code, error)
 
 
-async def _run(prepared: PreparedCall[T]) -> CallResult[T]:
+async def _make(prepared: PreparedCall[T], request: Request) -> CallResult[Any]:
+    """The result; that of the API is encoded here, before anything is charged for it."""
+    result = await prepared.run()
+    return result.encoded() if request.as_json else result
+
+
+async def _make_or_refuse(prepared: PreparedCall[T], request: Request) -> CallResult[Any]:
     """The result, which may be the error that there is no such company."""
     try:
-        return await prepared.run()
+        return await _make(prepared, request)
     except ApiError as error:
         return CallResult(error.status, None, NO_STORE | error.headers, "", error)
 
 
-def _daily_refusal(meter: Meter, counting: Counting) -> tuple[dict[str, Any], int]:
+def _daily_refusal(meter: Meter, now: datetime) -> tuple[dict[str, Any], int]:
     """The object of D4 of a meter that refuses, and the seconds until it begins again."""
     quota = counter_headers.quota(meter.type, meter.limit, meter.used, meter.reset)
-    return quota, counter_headers.seconds(meter.reset, counting.now)
+    return quota, counter_headers.seconds(meter.reset, now)
 
 
-async def reserve_export(
-    caller: Caller, counting: Counting, at_once: int, held: timedelta
-) -> Reservation:
+async def reserve_export(request: Request, at_once: int, held: timedelta) -> Reservation:
     """Hold an export of the month until it is counted or released, or `held` is over (F5).
 
     Raises:
         ApiError: 429 `quota_export`, or `trop_de_requetes` if the organisation makes `at_once` already.
         StoreUnavailable: nothing was held.
     """
-    limit = caller.plan.exports_par_mois
-    answer = await counting.store.reserve(counting.account.id, limit, at_once, held, counting.now)
+    limit, now = request.caller.plan.exports_par_mois, request.now
+    answer = await request.store.reserve(request.account.id, limit, at_once, held, now)
     if not isinstance(answer, Refusal):
         return answer
     if answer.reason == "quota":
-        raise _quota_export(answer.meter, caller, counting)
-    retry = counting.now + timedelta(seconds=_RETRY_AFTER)
-    quota = counter_headers.quota("debit", at_once, at_once, retry)
+        raise _quota_export(request, answer.meter)
+    quota = counter_headers.quota("debit", at_once, at_once, now + timedelta(seconds=_RETRY_AFTER))
     error = errors.exports_simultanes(quota, _RETRY_AFTER)
-    error.headers |= export_headers(counting, answer.meter)
+    error.headers |= export_headers(request, answer.meter)
     raise error
 
 
 async def count_export(
-    reservation: Reservation,
-    export: CountedExport,
-    caller: Caller,
-    counting: Counting,
-    now: datetime,
+    request: Request, reservation: Reservation, export: CountedExport, now: datetime
 ) -> Headers:
     """Count a file that was made, unless it found nothing (F5); return the headers of the exports after it.
 
@@ -368,15 +326,15 @@ async def count_export(
         ApiError: 429 `quota_export`: the reservation had expired, and others have used up the quota.
         StoreUnavailable: not counted, or `maybe_done`.
     """
-    store = counting.store
+    store = request.store
     if not export.total:
         await release_export(store, reservation.account, reservation.id)
-        usage = await store.usage(counting.account.id, caller.plan, now)
-        return export_headers(counting, usage.exports)
+        usage = await store.usage(request.account.id, request.caller.plan, now)
+        return export_headers(request, usage.exports)
     meter = await store.commit(reservation, now, export)
     if not meter.granted:
-        raise _quota_export(meter, caller, counting)
-    return export_headers(counting, meter)
+        raise _quota_export(request, meter)
+    return export_headers(request, meter)
 
 
 async def count_abandoned_export(
@@ -391,26 +349,26 @@ async def release_export(store: Store, account: str, reservation: str) -> None:
     await store.release(account, reservation)
 
 
-async def current_exports(plan: Plan, counting: Counting) -> Headers:
+async def current_exports(request: Request) -> Headers:
     """The exports of the month, for a response that costs none."""
-    usage = await counting.store.usage(counting.account.id, plan, counting.now)
-    return export_headers(counting, usage.exports)
+    usage = await request.store.usage(request.account.id, request.caller.plan, request.now)
+    return export_headers(request, usage.exports)
 
 
-def export_headers(counting: Counting, meter: Meter) -> Headers:
+def export_headers(request: Request, meter: Meter) -> Headers:
     """The exports of the month."""
-    return counter_headers.exports(counting.limits, meter, counting.left, counting.now)
+    return counter_headers.exports(request.limits, meter, request.left, request.now)
 
 
-def _quota_export(meter: Meter, caller: Caller, counting: Counting) -> ApiError:
+def _quota_export(request: Request, meter: Meter) -> ApiError:
     """429 with its meters; the remedy is the next plan, or else the date of the reset (F10)."""
     reset = counter_headers.iso(meter.reset)
     remedies = remedy(
-        caller,
-        counting.plans,
+        request.caller,
+        request.context.plans,
         lambda plan: errors.part("exports_par_mois", count=plan.exports_par_mois),
         errors.part("exports_a_venir", reset=reset),
     )
-    error = errors.quota_export(*_daily_refusal(meter, counting), remedies)
-    error.headers |= export_headers(counting, meter)
+    error = errors.quota_export(*_daily_refusal(meter, request.now), remedies)
+    error.headers |= export_headers(request, meter)
     return error

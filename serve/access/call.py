@@ -1,12 +1,11 @@
-"""The values that a call passes through, before anything is known of HTTP.
+"""The values that a call passes through.
 
     Request → PreparedCall → CallResult → Response
 
-A route turns a `Request` into a `PreparedCall`: its parameters are valid and nothing has been spent yet.
-`billing.run` runs it, charges for it, and returns a `CallResult`. The content of a result is a value, such as a page of
-companies or a record: the website and the tools read it, the API encodes it as JSON. Only then is it a `Response`.
-
-These are tuples: a frozen dataclass takes four times as long to make, and a request makes several.
+`serve/http/app.py` makes a `Request`. A route turns it into a `PreparedCall`: its parameters are valid and nothing has
+been spent yet. `billing.run` runs it, charges for it, and returns a `CallResult`. The content of a result is a value,
+such as a page of companies or a record: the website and the tools read it, the API encodes it as JSON. Only then is it
+a `Response`.
 
 Entity tags (contract G8) are strong: a tag names the exact bytes of a response. These depend on the generation, on the
 plan and its offer, and on the request once it is understood; nothing else may enter a body. So the tag is known before
@@ -15,17 +14,24 @@ the search is made.
 
 import re
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
-from functools import lru_cache, partial
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import lru_cache
 from hashlib import blake2b
 from types import MappingProxyType
-from typing import BinaryIO, Final, Generic, NamedTuple, Protocol, TypeVar
+from typing import Any, BinaryIO, Final, Generic, NamedTuple, Protocol, TypeVar
 
+from quota.accounts import Account
+from quota.store.interface import Store
 from serve.access import envelope
+from serve.access.context import ServerContext
+from serve.access.counter_headers import NO_LIMITS, NOTHING_LEFT, BurstRemaining, PlanLimits
 from serve.access.rights import Caller
 from serve.contract.errors import ApiError
+from serve.contract.feature import Operation
 from serve.generation.company_ids import FoundCompanies
-from serve.generation.current_generation import GenerationStatus
 from serve.generation.open_generation import OpenGeneration
+from serve.observe.log import RequestTrace
 from serve.request.reader import Pairs
 
 # Raise it when the same data and the same request begin to give other bytes.
@@ -42,29 +48,99 @@ PRIVATE: Final = {"Cache-Control": "private, no-cache", "Vary": "Authorization"}
 _NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
-class Request(NamedTuple):
-    """A parsed request without its body.
+@dataclass(slots=True)
+class Request:
+    """A request for an operation, from its first line to its answer; each step adds its findings.
+
+    Pages and tools ask for an operation by `nested`: the same message and caller, with other parameters.
 
     Attributes:
-        segments: the variable parts of the path, decoded.
-        offer: JSON of `offre_suivante`.
-        base_url: the beginning of links; "" makes them relative to the host.
-        if_none_match: None for a caller whose key was refused: a 401 has no tag.
-        head: only the headers are wanted: as GET, but without credits (G1, D1).
+        context: the data, the counters, the limits and the plans to answer from.
+        trace: the facts for the line of the log; nested requests share it.
+        message: the message of aiohttp, which only serve/http and the adapters of surfaces read.
+        path: as it was sent, without the query string.
+        read: reads the parameters when it is their turn; raises ApiError 400.
+        query: the query string as it was sent; "" for a nested request.
         lang: the language of texts, `fr` or `en`.
+        if_none_match: the tags that the client has.
+        operation: None for the path of a page, and for a path that does not exist.
+        segments: the variable parts of the path, decoded.
+        is_page: the path is no operation and not below the API, so the site answers.
+        as_json: the content is encoded before anything is charged for it.
+        body: that of a POST; `size`: bytes of a body that is parsed when the operation is prepared.
+        arguments: those of a tool that reads them itself.
+        now: the time at which it came, then that of its admission.
+        caller: a visitor, until `admission.admit` has identified somebody.
+        limits: those of the plan; `left`: the requests that burst limits leave.
         named: the companies of `ids`, where admission has looked them up (X19).
     """
 
-    path: str
-    segments: tuple[str, ...]
-    pairs: Pairs
+    context: ServerContext
+    trace: RequestTrace
     caller: Caller
-    offer: bytes
-    base_url: str
-    if_none_match: str | None
-    head: bool = False
+    path: str
+    now: datetime
+    read: Callable[[], Pairs] = tuple
+    message: Any = None
+    method: str = "GET"
+    query: str = ""
+    authorization: Sequence[str] = ()
     lang: str = "fr"
+    if_none_match: str | None = None
+    operation: Operation | None = None
+    segments: tuple[str, ...] = ()
+    is_page: bool = False
+    as_json: bool = True
+    body: bytes = b""
+    size: int = 0
+    arguments: Mapping[str, Any] = field(default_factory=dict)
+    limits: PlanLimits = NO_LIMITS
+    left: BurstRemaining = NOTHING_LEFT
     named: FoundCompanies | None = None
+    _pairs: Pairs | None = field(default=None, init=False)
+
+    @property
+    def pairs(self) -> Pairs:
+        """The parameters. Raises ApiError 400."""
+        if self._pairs is None:
+            self._pairs = self.read()
+        return self._pairs
+
+    @property
+    def head(self) -> bool:
+        """Whether only the headers are wanted: as GET, but without credits (G1, D1)."""
+        return self.method == "HEAD"
+
+    @property
+    def offer(self) -> bytes:
+        """JSON of `offre_suivante`."""
+        return self.context.offers[self.caller.plan.slug]
+
+    @property
+    def account(self) -> Account:
+        """The account of an identified caller."""
+        assert self.caller.account is not None
+        return self.caller.account
+
+    @property
+    def store(self) -> Store:
+        """The store of counters. Raises StoreUnavailable."""
+        return self.context.holder.store
+
+    def header(self, name: str) -> str | None:
+        """A header of the message."""
+        return joined_header(self.message.headers, name)
+
+    def is_gone(self) -> bool:
+        """Whether the client has disconnected, so that nobody waits for a file."""
+        transport = self.message.transport
+        return transport is None or transport.is_closing()
+
+    def nested(self, path: str, read: Callable[[], Pairs], **changes: Any) -> "Request":
+        """The request of a page or a tool for an operation, which shows the content itself."""
+        return replace(
+            self, path=path, read=read, query="", if_none_match=None, as_json=False, **changes
+        )
 
 
 class Response(NamedTuple):
@@ -128,6 +204,17 @@ class CallResult(NamedTuple, Generic[T_co]):
             body = envelope.with_error(body, error, lang) if body else error.body(lang)
         return Response(self.status, body, headers, self.outcome)
 
+    def encoded(self) -> "CallResult[Content]":
+        """The same result with its content as JSON."""
+        assert self.content is not None  # a call that has nothing to show raises ApiError
+        return CallResult(
+            self.status,
+            EncodedContent(self.content.json()),
+            self.headers,
+            free=self.free,
+            matched=self.matched,
+        )
+
 
 class PreparedCall(NamedTuple, Generic[T_co]):
     """A search or a record that is valid and may be run.
@@ -159,18 +246,20 @@ class PreparedCall(NamedTuple, Generic[T_co]):
 
     def is_known(self, request: Request) -> bool:
         """Does the client have this very representation already (RFC 9110 §13.1.2)?"""
-        return self.tag is not None and matches(request.if_none_match, self.tag)
+        # A caller whose key was refused gets a 401, which has no tag.
+        if self.tag is None or request.caller.refused:
+            return False
+        return matches(request.if_none_match, self.tag)
 
-    def encode_first(self) -> "PreparedCall[Content]":
-        """The same call, encoded as JSON within `run`: so before anything is charged for it."""
-        return PreparedCall(partial(_run_encoded, self.run), *self[1:])
 
-
-# A list reads a generation; a check reads the status of those that are served and refused.
 PublicList = Callable[[Request, OpenGeneration], CallResult[T_co]]
 Prepare = Callable[[Request, OpenGeneration], PreparedCall[T_co]]
-# The others: whether the store was opened, and the language of an error.
-Check = Callable[[GenerationStatus, bool, str], Response]
+
+
+def joined_header(headers: Any, name: str) -> str | None:
+    """A header; one that was sent twice means both lines (RFC 9110 §5.3)."""
+    lines = headers.getall(name, None)
+    return ", ".join(lines) or None if lines else None
 
 
 def of_error(error: ApiError, lang: str) -> Response:
@@ -200,15 +289,6 @@ def in_language(headers: Mapping[str, str], lang: str) -> dict[str, str]:
 def not_modified(headers: Mapping[str, str]) -> CallResult[T_co]:
     """A 304: the client has the representation with these headers (RFC 9110 §15.4.5)."""
     return CallResult(304, None, headers)
-
-
-async def _run_encoded(run: Callable[[], Awaitable[CallResult[Content]]]) -> CallResult[Content]:
-    result = await run()
-    assert result.content is not None  # a call that has nothing to show raises ApiError
-    encoded = EncodedContent(result.content.json())
-    return CallResult(
-        result.status, encoded, result.headers, free=result.free, matched=result.matched
-    )
 
 
 @lru_cache(1_024)

@@ -48,6 +48,11 @@ class BurstRemaining(NamedTuple):
     jour: int = 0
 
 
+# Of a request that is not admitted yet.
+NO_LIMITS: Final = PlanLimits(0, 0, {})
+NOTHING_LEFT: Final = BurstRemaining(0)
+
+
 def plan_limits(plan: Plan, debit: BurstLimits) -> PlanLimits:
     """The limits of a plan, with those of the section `[debit]`."""
     par_minute = int(getattr(debit, plan.slug))

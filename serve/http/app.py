@@ -12,25 +12,27 @@ others meanwhile.
 """
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from typing import Final, Protocol
 
 from aiohttp import web
 
 from quota.errors import StoreUnavailable
 from serve.access import admission
-from serve.access.call import Response, of_error
+from serve.access.call import Request, Response, joined_header, of_error
 from serve.access.context import ServerContext
+from serve.access.rights import VISITOR, Caller
 from serve.contract import errors
-from serve.contract.errors import ApiError
+from serve.contract.errors import LANGUAGES, ApiError
 from serve.http import body_reader, compression
-from serve.http.handlers import MAKERS
-from serve.http.http_request import HttpRequest
+from serve.http.handlers import HANDLERS
 from serve.http.reply import Download, Reply, preflight, request_id
-from serve.http.router import ALLOW, Router
+from serve.http.router import ALLOW, Route, Router
 from serve.observe.log import RequestTrace
 from serve.observe.metrics import REFUSALS
-from serve.request import client_address
+from serve.request import accept, client_address, reader
+from serve.request.reader import Pairs
 from shards.errors import MissingCountryError
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
@@ -47,7 +49,7 @@ _log: Final = logging.getLogger("serve.http.app")
 class Site(Protocol):
     """The pages at all paths that are no operation."""
 
-    async def respond(self, request: HttpRequest) -> Response:
+    async def respond(self, request: Request) -> Response:
         """The page that a request asks for.
 
         Raises:
@@ -55,26 +57,19 @@ class Site(Protocol):
             StoreUnavailable: not counted, or `maybe_done`.
         """
 
-    def error_response(self, request: HttpRequest, error: ApiError) -> Response:
-        """An error as a page, or as JSON for a client that does not prefer HTML."""
-
-    async def error_for_person(self, request: HttpRequest, error: ApiError) -> Response:
-        """`error_response`, whose page shows a person who is logged in as such."""
+    async def error_for_person(self, request: Request, error: ApiError) -> Response:
+        """An error as a page, for a person who is logged in, too; as JSON for a client that does not prefer HTML."""
 
 
 class NoSite:
     """The site of a service without pages: every path is unknown, and every error is JSON."""
 
-    async def respond(self, request: HttpRequest) -> Response:
+    async def respond(self, request: Request) -> Response:
         """Raises ApiError: 404, 429."""
         request.context.gate.pages(request.trace.address, request.context.now())
-        raise request.context.product.unknown_path(request.target.path)
+        raise request.context.product.unknown_path(request.path)
 
-    def error_response(self, request: HttpRequest, error: ApiError) -> Response:
-        """The error as JSON."""
-        return of_error(error, request.lang)
-
-    async def error_for_person(self, request: HttpRequest, error: ApiError) -> Response:
+    async def error_for_person(self, request: Request, error: ApiError) -> Response:
         """The error as JSON."""
         return of_error(error, request.lang)
 
@@ -91,36 +86,52 @@ class _App:
         self._context = context
         self._has_warned = False
         self._site = site
-        operations = context.product.operations
-        self._router = Router(operations)
-        self._handlers = {one.id: MAKERS[one.kind](one) for one in operations}
+        self._router = Router(context.product.operations)
+        self._visitor = Caller(context.plans[VISITOR])
 
     async def handle(self, message: web.BaseRequest) -> web.StreamResponse:
-        raw = message.raw_path
+        raw, headers = message.raw_path, message.headers
         # A proxy may send a whole URL, of which only the path and the query count (RFC 9112 §3.2.2).
-        target = self._router.read(raw if raw.startswith("/") else str(message.rel_url))
-        trace = RequestTrace(request_id(message.headers.get("X-Request-Id")), target.path)
+        raw = raw if raw.startswith("/") else str(message.rel_url)
+        path, _, query = raw.partition("#")[0].partition("?")
+        route, segments, opened = self._router.find(path)
+        trace = RequestTrace(request_id(headers.get("X-Request-Id")), path)
         trace.address = message.remote
-        message[body_reader.SENDER] = self._context.lanes, trace
-        request = HttpRequest(message, target, trace, self._context)
+        accepted = compression.read_accept_encoding(joined_header(headers, "Accept-Encoding"))
+        tags = joined_header(headers, "If-None-Match")
+        request = Request(
+            context=self._context,
+            trace=trace,
+            caller=self._visitor,
+            path=path,
+            now=self._context.now(),
+            read=partial(_read_query, query, trace),
+            message=message,
+            method=message.method,
+            query=query,
+            authorization=headers.getall("Authorization", ()),
+            lang=accept.language(headers.get("Accept-Language")) or LANGUAGES[0],
+            if_none_match=tags and compression.without_codings(tags, accepted),
+            operation=route.operations.get(message.method) if route else None,
+            segments=segments,
+            is_page=route is None and not opened,
+        )
         try:
-            response = await self._respond(request)
+            response = await self._respond(request, route)
         except Exception:  # noqa: BLE001 - the caller gets an id to report
             _log.exception("request failed", extra={"fields": {"request_id": trace.request_id}})
             response = await self._error_response(request, errors.erreur_interne(trace.request_id))
         finally:
             body_reader.give_back(message)
             self._context.lanes.leave(trace)
-        response = await compression.compress_response(
-            message, response, request.accepted_codings, of_api=target.opened
-        )
+        response = await compression.compress_response(message, response, accepted, of_api=opened)
         reply = Reply if response.file is None else Download
-        return reply(response, trace, opened=target.opened)
+        return reply(response, trace, opened=opened)
 
-    async def _respond(self, request: HttpRequest) -> Response:
+    async def _respond(self, request: Request, route: Route | None) -> Response:
         trace = request.trace
         try:
-            response = await self._dispatch(request)
+            response = await self._dispatch(request, route)
             trace.quota = response.outcome
             return response
         except ApiError as error:
@@ -129,70 +140,72 @@ class _App:
         except MissingCountryError as error:
             return await self._error_response(request, errors.pays_endommage(error.iso2))
         except StoreUnavailable as error:
-            response = admission.unavailable_response(request.context, error, trace, request.lang)
-            if request.target.route:
+            response = admission.unavailable_response(request, error)
+            if route:
                 return response
             refusal = errors.indisponible(errors.NO_COUNTERS, maybe_counted=error.maybe_done)
             return await self._error_response(request, refusal)
 
-    async def _dispatch(self, request: HttpRequest) -> Response:
+    async def _dispatch(self, request: Request, route: Route | None) -> Response:
         """The response of the route. Raises ApiError: 404, 405, and those of the handler."""
-        message, route, trace = request.message, request.target.route, request.trace
+        message, trace, operation = request.message, request.trace, request.operation
         if forwarded := message.headers.getall("X-Forwarded-For", []):
-            trusted = request.context.config.trusted_proxies
-            trace.address = client_address.caller(message.remote, forwarded, trusted)
-            if not self._has_warned and not client_address.is_among(message.remote, trusted):
-                self._has_warned = True
-                _log.warning(_UNTRUSTED, client_address.network_of(message.remote))
+            self._read_forwarded(request, forwarded)
         if not _may_be_known(request):
             await request.context.lanes.enter(trace)
-        if message.method == "CONNECT":  # its target is a host (RFC 9110 §9.3.6); this is no proxy
+        if request.method == "CONNECT":  # its target is a host (RFC 9110 §9.3.6); this is no proxy
             self._count_file(request)
             raise errors.methode_non_autorisee("CONNECT", ALLOW)
         if request.header("Expect") and not body_reader.waits(message):
             self._count_file(request)
             raise errors.attente_refusee(request.header("Expect") or "")
-        if route is None and not request.target.opened:
+        if request.is_page:
             return await self._site.respond(request)
         trace.route = route.name if route else None
-        if message.method == "OPTIONS":  # as cheap as a refusal
+        if request.method == "OPTIONS":  # as cheap as a refusal
             return Response(204, b"", preflight(route))
         if route is None:  # its preflight was answered, so that a page may read this error (G2)
             self._count_file(request)
-            raise request.context.product.unknown_path(request.target.path)
-        operation = route.operations.get(message.method)
+            raise request.context.product.unknown_path(request.path)
         if operation is None:
             self._count_file(request)
-            raise errors.methode_non_autorisee(message.method, route.allow)
-        return await self._handlers[operation.id](request)
+            raise errors.methode_non_autorisee(request.method, route.allow)
+        return await HANDLERS[operation.kind](request, operation)
+
+    def _read_forwarded(self, request: Request, forwarded: Sequence[str]) -> None:
+        """Read the address of the caller from a trusted proxy; warn of another one."""
+        sender, trusted = request.message.remote, request.context.config.trusted_proxies
+        request.trace.address = client_address.caller(sender, forwarded, trusted)
+        if not self._has_warned and not client_address.is_among(sender, trusted):
+            self._has_warned = True
+            _log.warning(_UNTRUSTED, client_address.network_of(sender))
 
     @staticmethod
-    def _count_file(request: HttpRequest) -> None:
+    def _count_file(request: Request) -> None:
         context = request.context
         context.gate.files(request.trace.address, context.now())
 
-    async def _error_response(self, request: HttpRequest, error: ApiError) -> Response:
-        """`_refusal`, as a page for the person who is logged in."""
-        if request.target.route or request.target.opened:
-            return self._refusal(request, error)
-        return await self._site.error_for_person(request, error)
-
-    def _refusal(self, request: HttpRequest, error: ApiError) -> Response:
-        """An error as JSON, or outside the API as a page if the client prefers one."""
-        if request.target.route or request.target.opened:
-            return of_error(error, request.lang)
-        return self._site.error_response(request, error)
+    async def _error_response(self, request: Request, error: ApiError) -> Response:
+        """An error as JSON, or outside the API as a page for the person who is logged in."""
+        if request.is_page:
+            return await self._site.error_for_person(request, error)
+        return of_error(error, request.lang)
 
 
-def _may_be_known(request: HttpRequest) -> bool:
+def _read_query(query: str, trace: RequestTrace) -> Pairs:
+    """The parameters of a query string, which are in the log once they are read."""
+    trace.pairs = reader.query_pairs(query)
+    return trace.pairs
+
+
+def _may_be_known(request: Request) -> bool:
     """Whether the caller may have an account: it sends a key, a capability or a cookie where these are read.
 
     Whoever turns out to have none waits in its lane from then on (serve/access/loop_guard.py).
     """
-    route, fields = request.target.route, request.message.headers
-    if route is None:
-        return not request.target.opened and "Cookie" in fields
-    operation = route.operations.get(request.message.method)
+    if request.is_page:
+        return "Cookie" in request.message.headers
+    operation = request.operation
     if operation is None or not operation.key:
         return False
-    return "Authorization" in fields or operation.key_in_path
+    return bool(request.authorization) or operation.key_in_path

@@ -10,10 +10,9 @@ from urllib.parse import parse_qsl
 from aiohttp import content_disposition_filename, parse_content_disposition, web
 
 from serve.access import loop_guard
-from serve.access.loop_guard import VisitorLanes
+from serve.access.call import Request
 from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.observe.log import RequestTrace
 from serve.request.client_address import network_of
 from serve.request.json_body import LARGEST, check_kind
 
@@ -35,9 +34,7 @@ _SMALL_CHUNK: Final = 64
 _LONGEST_HEAD: Final = 8 << 10
 
 
-async def json_body(
-    message: web.BaseRequest, query: str, largest: int = LARGEST, allowed: int | None = None
-) -> bytes:
+async def json_body(request: Request, largest: int = LARGEST, allowed: int | None = None) -> bytes:
     """The JSON body of a POST, whose query string must be empty.
 
     Args:
@@ -46,11 +43,12 @@ async def json_body(
     Raises:
         ApiError: 400: there are parameters in the query string; 415; and as `body`.
     """
-    if query:
+    if request.query:
         why = errors.why("parametres_d_un_post")
         raise errors.parametre_invalide("chaîne de requête", why)
-    check_kind(message.headers.get("Content-Type"), message.headers.get("Content-Encoding"))
-    return await body(message, largest, allowed)
+    headers = request.message.headers
+    check_kind(headers.get("Content-Type"), headers.get("Content-Encoding"))
+    return await body(request, largest, allowed)
 
 
 class FormPart(NamedTuple):
@@ -61,7 +59,7 @@ class FormPart(NamedTuple):
     content: bytes
 
 
-async def form_parts(message: web.BaseRequest, largest: int, most: int) -> list[FormPart]:
+async def form_parts(request: Request, largest: int, most: int) -> list[FormPart]:
     """The parts of a multipart form: at most `most`, of at most `largest` bytes in all.
 
     The form is taken apart once it is here, in a thread: aiohttp reads the preamble and the headers of a form line by
@@ -70,8 +68,8 @@ async def form_parts(message: web.BaseRequest, largest: int, most: int) -> list[
     Raises:
         ApiError: 413: it is too large; 400: it does not arrive, or is no such form; 503: as `body`.
     """
-    raw = await body(message, largest, seconds=FILE_SECONDS)
-    kind = message.headers.get("Content-Type", "")
+    raw = await body(request, largest, seconds=FILE_SECONDS)
+    kind = request.message.headers.get("Content-Type", "")
     try:
         return await loop_guard.parse(len(raw), partial(_split_form, raw, kind, most))
     except ValueError as error:
@@ -112,7 +110,7 @@ def _form_part(part: bytes) -> FormPart:
 
 
 async def body(
-    message: web.BaseRequest,
+    request: Request,
     largest: int = LARGEST,
     allowed: int | None = None,
     seconds: float | None = None,
@@ -126,7 +124,8 @@ async def body(
     Raises:
         ApiError: 413: it is too large; 400: it does not arrive, or cannot be read; 503: too many arrive at once.
     """
-    lanes, trace = message[SENDER]
+    message: web.BaseRequest = request.message
+    lanes, trace = request.context.lanes, request.trace
     allowed = largest if allowed is None else allowed
     room = _BodyMemory(message, network_of(trace.address) or "", allowed, largest)
     room.check(message.content_length or 0)
@@ -238,9 +237,8 @@ class _Pace:
             self._bound.reschedule(min(self._window + BODY_SECONDS, self._since + self._longest))
 
 
-# The places of a body's room, and of who sends it, among the values of its request.
+# The place of a body's room among the values of its message.
 _ROOM: Final = web.RequestKey("room", _BodyMemory)
-SENDER: Final = web.RequestKey("sender", tuple[VisitorLanes, RequestTrace])
 
 
 async def form_fields(raw: bytes, most: int) -> list[tuple[str, str]]:

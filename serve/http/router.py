@@ -7,7 +7,7 @@ Everything else has one spelling.
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import unquote
 
 from serve.contract.feature import Operation
@@ -44,22 +44,6 @@ class Route:
         return any(one.kind == "document" for one in self.operations.values())
 
 
-class RequestTarget(NamedTuple):
-    """A parsed request target (RFC 9112 §3.2).
-
-    Attributes:
-        route: None where there is no such path.
-        segments: the variable parts of the path, decoded.
-        opened: a browser of any origin may read the response.
-    """
-
-    path: str
-    query: str
-    route: Route | None
-    segments: tuple[str, ...]
-    opened: bool
-
-
 class Router:
     """The routes of some operations.
 
@@ -84,14 +68,10 @@ class Router:
         opened = (_API, *(one.path for one in known if one.opened))
         self._opened: Final = frozenset(opened)
         self._below: Final = tuple(f"{path}/" for path in opened)
-        self._find: Final = memoise(self._find_path)
+        self.find: Final = memoise(self._find)
 
-    def read(self, raw: str) -> RequestTarget:
-        """Parse a path and its query; a fragment is ignored."""
-        path, _, query = raw.partition("#")[0].partition("?")
-        return RequestTarget(path, query, *self._find(path))
-
-    def _find_path(self, path: str) -> tuple[Route | None, tuple[str, ...], bool]:
+    def _find(self, path: str) -> tuple[Route | None, tuple[str, ...], bool]:
+        """The route of a path, its variable parts, and whether a browser of any origin may read the response."""
         route, segments = self.resolve(path) or (None, ())
         return route, segments, self.open_to_all(path)
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, fields
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -222,6 +222,15 @@ def serving(
         loop.call_soon_threadsafe(loop.stop)
         thread.join(20)
         loop.close()
+
+
+@cache
+def unstarted_context(base_url: str = "") -> ServerContext:
+    """The context of a server that does not run, and has no data."""
+    folder = Path(tempfile.mkdtemp())
+    published, counters = CurrentGeneration(folder), StoreHolder(partial(LmdbStore, folder))
+    limiter = Limiter(folder, memory=folder)
+    return make_context(Config(base_url=base_url), published, counters, limiter, PRODUCT)
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,7 @@ async def show(request: PageRequest) -> Response:
     session = _session(request)
     for kind in (_KEY, _ADDRESS):
         token = last_value(request.pairs, kind)
-        if token is not None and not request.head:
+        if token is not None and not request.sent.head:
             text = await _unsealed_text(request, session, token)
             if text and kind == _ADDRESS:
                 service = request.server.product.operation("reconcile")

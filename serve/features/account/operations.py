@@ -13,7 +13,6 @@ from quota.accounts import Account, Key, has_tool
 from quota.ledger import account_rows
 from quota.ledger.calls import Meter
 from serve.access import counter_headers
-from serve.access.billing import Counting
 from serve.access.burst_gate import Limiter
 from serve.access.call import NO_STORE, CallResult, Request
 from serve.access.context import ServerContext
@@ -33,7 +32,7 @@ from serve.features.account.stripe_account import StripeAccount
 from serve.request import reader
 
 
-async def compte(request: Request, counting: Counting) -> CallResult[Compte]:
+async def compte(request: Request) -> CallResult[Compte]:
     """The plan, its limits, every counter, the credits and the keys of an account.
 
     Raises:
@@ -41,27 +40,26 @@ async def compte(request: Request, counting: Counting) -> CallResult[Compte]:
         StoreUnavailable
     """
     reader.refuse_parameters(request.pairs)
-    account = counting.account
-    plan = request.caller.plan
-    with counting.store.batch_reads():
-        counters = counting.store.usage(account.id, plan, counting.now)
-        keys = counting.store.read(account_rows.keys_of, account.id)
+    account, plan, plans = request.account, request.caller.plan, request.context.plans
+    with request.store.batch_reads():
+        counters = request.store.usage(account.id, plan, request.now)
+        keys = request.store.read(account_rows.keys_of, account.id)
     usage = await counters
     content = Compte(
         compte=_account(account),
         plan=plan.slug,
         plan_souscrit=account.plan,
-        outil_api=has_tool(account, counting.plans),
+        outil_api=has_tool(account, plans),
         limites=Limites(
             resultats_par_recherche=plan.resultats_par_recherche,
             lignes_par_appel=plan.lignes_par_appel,
-            appels_api_par_minute=counting.limits.par_minute,
+            appels_api_par_minute=request.limits.par_minute,
             appels_api_par_jour=plan.appels_api_par_jour,
             exports_par_mois=plan.exports_par_mois,
             lignes_par_export=plan.lignes_par_export,
             societes_avec_comptes_par_export=plan.societes_avec_comptes_par_export,
             credits_par_mois=plan.credits_par_mois,
-            cles_actives=counting.plans[account.plan].cles_actives,
+            cles_actives=plans[account.plan].cles_actives,
             coordonnees=plan.coordonnees,
             etats_financiers=plan.etats_financiers,
             essais_par_mois=plan.essais_par_mois,
@@ -77,7 +75,7 @@ async def compte(request: Request, counting: Counting) -> CallResult[Compte]:
         cles=[_key(key) for key in await keys],
         offre_suivante=orjson.Fragment(request.offer),
     )
-    headers = counter_headers.calls(counting.limits, usage.calls, counting.left, counting.now)
+    headers = counter_headers.calls(request.limits, usage.calls, request.left, request.now)
     return CallResult(200, content, {**NO_STORE, **headers}, "free")
 
 

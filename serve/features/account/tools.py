@@ -4,15 +4,16 @@ from dataclasses import fields
 from typing import Any, Final
 
 from serve.access import admission, rights
-from serve.access.admission import AdmittedCaller
-from serve.access.rights import VISITOR, Caller
+from serve.access.call import Request
+from serve.access.rights import VISITOR
 from serve.contract import errors
 from serve.contract.answers import Quota
 from serve.contract.declaration import members
 from serve.features.account.answers import Compte, Compteurs
 from serve.features.account.operations import compte
+from serve.request import reader
 from serve.surfaces.mcp import results
-from serve.surfaces.mcp.results import ToolCall, ToolResult
+from serve.surfaces.mcp.results import ToolResult
 from serve.surfaces.mcp.tool_list import Tool
 
 # The figures of a plan that a visitor sees; an account sees those of GET /api/v1/compte.
@@ -56,18 +57,17 @@ PLAN: Final = results.answer_schema(
 )
 
 
-async def explain(call: ToolCall) -> ToolResult:
+async def explain(call: Request) -> ToolResult:
     """Free and not metered, like the route (D15); a visitor gets the plan of a visitor."""
-    context = call.context
-    admitted = await admission.admit(context, call.authorization, call.trace)
-    caller, counting = admitted.caller, admitted.counting
-    if counting is None:
-        call.call.read()  # raises the 400 of an unknown argument
-        shown = _of_visitor(call, admitted)
+    await admission.admit(call)
+    caller = call.caller
+    if caller.account is None:
+        reader.refuse_parameters(call.pairs)
+        shown = _of_visitor(call)
         if caller.refused:
             return results.of_error(errors.cle_invalide(), shown)
         return ToolResult(shown, {}, outcome="free")
-    result = await compte(admission.read(context, call.call, caller), counting)
+    result = await compte(call)
     assert result.content is not None  # /compte is never a 304
     account = result.content
     shown = {
@@ -76,7 +76,7 @@ async def explain(call: ToolCall) -> ToolResult:
         "limites": members(account.limites),
         **{kind: _meter(meter) for kind, meter in members(account.compteurs).items()},
         "credits": members(account.credits),
-        **_offer(call, caller),
+        **_offer(call),
     }
     if caller.souscrit is not None:
         shown["plan_souscrit"] = caller.souscrit
@@ -84,21 +84,21 @@ async def explain(call: ToolCall) -> ToolResult:
     return results.of_result(result, shown)
 
 
-def _of_visitor(call: ToolCall, admitted: AdmittedCaller) -> dict[str, Any]:
+def _of_visitor(call: Request) -> dict[str, Any]:
     plan = call.context.plans[VISITOR]
     limits = {name: getattr(plan, name) for name in _VISITOR_LIMITS}
     return {
         "plan": plan.slug,
         "nom": plan.nom,
-        "limites": {**limits, "appels_restants_aujourd_hui": admitted.left.jour},
-        **_offer(call, admitted.caller),
+        "limites": {**limits, "appels_restants_aujourd_hui": call.left.jour},
+        **_offer(call),
         "note": _VISITOR_NOTE,
     }
 
 
-def _offer(call: ToolCall, caller: Caller) -> dict[str, Any]:
+def _offer(call: Request) -> dict[str, Any]:
     """The plan that is proposed next; absent for the highest."""
-    offer = rights.offer(caller.plan, call.context.plans)
+    offer = rights.offer(call.caller.plan, call.context.plans)
     return {} if offer is None else {"offre_suivante": members(offer)}
 
 

@@ -20,7 +20,6 @@ import numpy as np
 import orjson
 from numpy.typing import NDArray
 
-from quota.plans import Plan
 from serve.access import rights
 from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
 from serve.access.company_path import locate, path_of, refuse_absent
@@ -70,9 +69,7 @@ class _Company(NamedTuple):
     values: Values
 
 
-def entreprise(
-    request: Request, generation: OpenGeneration, plans: Mapping[str, Plan]
-) -> PreparedCall[AnalyseEntreprise]:
+def entreprise(request: Request, generation: OpenGeneration) -> PreparedCall[AnalyseEntreprise]:
     """The analysis of a company.
 
     Raises:
@@ -81,7 +78,7 @@ def entreprise(
     generation = generation.at_version_of(request.pairs)
     shard, row = locate(request, generation)
     caller = request.caller
-    terms = rights.terms(caller, rights.ENTREPRISE, plans)
+    terms = rights.terms(caller, rights.ENTREPRISE, request.context.plans)
     if row is None:
         return PreparedCall(partial(refuse_absent, generation, shard, request.segments[1]))
     company = f"{shard.iso2}/{shard.company(row)['id']}"

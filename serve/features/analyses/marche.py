@@ -14,7 +14,6 @@ from typing import Any, Final
 
 import orjson
 
-from quota.plans import Plan
 from serve.access import rights
 from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
 from serve.contract import reasons
@@ -67,9 +66,7 @@ _NO_RATIO: Final = "aucun_ratio"
 _NO_DATE: Final = "date_absente"
 
 
-def marche(
-    request: Request, generation: OpenGeneration, plans: Mapping[str, Plan]
-) -> PreparedCall[AnalyseMarche]:
+def marche(request: Request, generation: OpenGeneration) -> PreparedCall[AnalyseMarche]:
     """The analysis of a market.
 
     Raises:
@@ -79,7 +76,7 @@ def marche(
     asked = reader.read(request.pairs, PARAMETERS, generation.names)
     generation = generation.at_version(asked.version)
     caller = request.caller
-    terms = rights.terms(caller, rights.MARCHE, plans)
+    terms = rights.terms(caller, rights.MARCHE, request.context.plans)
     subject = _subject(asked, generation.shards)
     tag = etag(
         generation.id,

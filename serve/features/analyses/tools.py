@@ -3,12 +3,11 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from serve.access.call import CallResult
+from serve.access.call import CallResult, Request
 from serve.contract import reasons
 from serve.contract.declaration import members, plain_value
 from serve.features.analyses.answers import AnalyseEntreprise, AnalyseMarche, Comparables
 from serve.surfaces.mcp import results
-from serve.surfaces.mcp.results import ToolCall
 from serve.surfaces.mcp.tool_list import OperationTool
 
 COMPANY_ANALYSIS: Final = results.answer_schema(
@@ -35,7 +34,7 @@ COMPARABLES: Final = results.answer_schema(Comparables)
 _FEWER_COUNTRIES: Final = "Not every ratio fits; ask for fewer countries."
 
 
-def market(_call: ToolCall, result: CallResult[AnalyseMarche]) -> Mapping[str, Any]:
+def market(_call: Request, result: CallResult[AnalyseMarche]) -> Mapping[str, Any]:
     """The analysis of a market, as far as it fits: ratios without formulas."""
     analysis = results.known_values(plain_value(result.content))
     unknown = results.unknown_part(analysis.get("ids_inconnus", ()))
@@ -59,7 +58,7 @@ def market(_call: ToolCall, result: CallResult[AnalyseMarche]) -> Mapping[str, A
     return {**document(shown), **note}
 
 
-def analysis(_call: ToolCall, result: CallResult[AnalyseEntreprise]) -> Mapping[str, Any]:
+def analysis(_call: Request, result: CallResult[AnalyseEntreprise]) -> Mapping[str, Any]:
     """The analysis of one company, as far as it fits: names in English, no sources."""
     found = plain_value(result.content)
     kept = ("societe", "plan", "rangs", "alertes", "score")
@@ -83,7 +82,7 @@ def _ratio(ratio: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def comparables(_call: ToolCall, result: CallResult[Comparables]) -> Mapping[str, Any]:
+def comparables(_call: Request, result: CallResult[Comparables]) -> Mapping[str, Any]:
     """The companies nearest to one, as short rows with their distances."""
     content = result.content
     assert content is not None  # as the caller of a shape knows

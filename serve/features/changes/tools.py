@@ -17,7 +17,7 @@ from serve.generation.open_generation import OpenGeneration
 from serve.request import values
 from serve.request.reader import Pairs
 from serve.surfaces.mcp import arguments, results
-from serve.surfaces.mcp.results import ToolCall, ToolResult
+from serve.surfaces.mcp.results import ToolResult
 from serve.surfaces.mcp.tool_list import Tool
 
 SINCE: Final = replace(DEPUIS, text="tool-depuis")
@@ -52,17 +52,16 @@ CHANGES: Final = results.answer_schema(
 _LARGEST_CHANGE: Final = 32 * 1024
 
 
-async def changes(call: ToolCall) -> ToolResult:
+async def changes(call: Request) -> ToolResult:
     """A page of what happened to companies, or to what a search finds."""
-    context, trace = call.context, call.trace
-    admitted = await admission.admit(context, call.authorization, trace)
-    admission.require_account(admitted)
+    await admission.admit(call)
+    admission.require_account(call)
 
     def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[WatchResult]:
         raw = _watch_body(arguments.clamp_limit(request.pairs))
-        return prepare_watch(request._replace(pairs=()), generation, raw)
+        return prepare_watch(replace(request, body=raw), generation)
 
-    result = await admission.perform(context, admitted, prepare, call.call, trace)
+    result = await admission.perform(call, prepare)
     assert result.content is not None  # there is no tag, and so no 304
     return results.of_result(result, _page_of_changes(result.content))
 

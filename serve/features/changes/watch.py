@@ -252,10 +252,8 @@ class WatchResult(NamedTuple):
         ).json()
 
 
-def prepare_watch(
-    request: Request, generation: OpenGeneration, raw: bytes
-) -> PreparedCall[WatchResult]:
-    """A page of what concerns the companies or the search in the body `raw`.
+def prepare_watch(request: Request, generation: OpenGeneration) -> PreparedCall[WatchResult]:
+    """A page of what concerns the companies or the search in the body of the request.
 
     Raises:
         ApiError: 401: there is no account; 400; 409: no steps lead from `depuis` to this
@@ -263,7 +261,7 @@ def prepare_watch(
     """
     if request.caller.account is None:
         raise errors.compte_requis(refused=request.caller.refused)
-    watch = read_watch(raw, generation.names)
+    watch = read_watch(request.body, generation.names)
     generation = generation.at_version(watch.walk.version)
     _way(watch, generation, generation.id)  # an unknown generation is told before a cursor
     headers = {**NO_STORE, DATA_VERSION: generation.id}

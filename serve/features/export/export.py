@@ -12,7 +12,7 @@ from contextlib import suppress
 from datetime import timedelta
 from functools import partial
 from itertools import accumulate
-from typing import Final, NamedTuple
+from typing import Final
 from urllib.parse import quote, urlencode
 
 from quota.errors import StoreUnavailable
@@ -20,12 +20,8 @@ from quota.ledger.exports import CountedExport, Reservation
 from quota.periods import iso
 from quota.plans import Plan
 from serve.access import admission, billing, loop_guard, rights
-from serve.access.admission import AdmittedCaller
-from serve.access.billing import Counting
-from serve.access.call import Response
-from serve.access.context import ServerContext
+from serve.access.call import Request, Response
 from serve.access.counter_headers import Headers
-from serve.access.rights import Caller
 from serve.contract import errors, parameters
 from serve.contract.files import OwnList, attachment, file_name, list_name
 from serve.contract.text import Text
@@ -34,8 +30,6 @@ from serve.features.export.workbook.export_data import ExportRequest, ExportResu
 from serve.features.export.worker_pool import ClientGoneError, Exporter, ExportFile, MakingError
 from serve.generation import company_ids
 from serve.http import body_reader
-from serve.http.http_request import HttpRequest
-from serve.observe.log import RequestTrace
 from serve.request import json_body, reader
 from serve.request.reader import Pairs
 
@@ -56,49 +50,35 @@ _NOTHING_MADE: Final = ExportResult(0, 0, 0)
 _log: Final = logging.getLogger("serve.features.export.export")
 
 
-class ExportCall(NamedTuple):
-    """An export whose parameters are not read yet.
-
-    Attributes:
-        read: reads the parameters when it is their turn; raises ApiError 400, 413, 415.
-        accepted: the header Accept, which decides where no format is named.
-        is_gone: whether the client has left, so that nobody waits for the file any more.
-        key: the last four characters of the key; "" for a form of a page.
-        own: the list whose companies the file has, and which names the file.
-    """
-
-    read: Callable[[], Awaitable[Pairs]]
-    accepted: str | None
-    is_gone: Callable[[], bool]
-    key: str = ""
-    own: OwnList | None = None
-
-
 async def make_export(
-    context: ServerContext,
-    admitted: AdmittedCaller,
-    call: ExportCall,
-    trace: RequestTrace,
+    request: Request,
+    read: Callable[[], Awaitable[Pairs]],
+    accepted: str | None = None,
+    own: OwnList | None = None,
 ) -> Response:
     """The file that a call to the API or a form of a page asks for, counted.
+
+    Args:
+        read: reads the parameters when it is their turn; raises ApiError 400, 413, 415.
+        accepted: the header Accept, which decides where no format is named.
+        own: the list whose companies the file has, and which names the file.
 
     Raises:
         ApiError: 401 `compte_requis`; 400; 406; 409; 503; those of `export`.
         StoreUnavailable: not counted, or `maybe_done`.
     """
-    counting = admission.require_account(admitted)
+    admission.require_account(request)
+    context, trace = request.context, request.trace
     exporter = context.service(Exporter)
     if exporter is None:
         raise errors.config(Text("les exports", "exports"), context.config.operator_address)
-    plan, published = admitted.caller.plan, context.published
+    plan, published = request.caller.plan, context.published
     # The lease lasts until the file is made: the generation is not removed meanwhile.
     with published.lease() as generation:
         trace.generation = generation.id
-        trace.pairs = await call.read()
+        trace.pairs = await read()
         generation = generation.named_by(trace.pairs)
-        export_parameters = reader.read(
-            trace.pairs, parameters.EXPORT, generation.names, call.accepted
-        )
+        export_parameters = reader.read(trace.pairs, parameters.EXPORT, generation.names, accepted)
         generation = generation.at_version(export_parameters.version)
         trace.generation = generation.id
         generation.shards.require(export_parameters.query.pays)
@@ -116,48 +96,40 @@ async def make_export(
             plan=plan,
             given=tuple(trace.pairs),
             request_id=trace.request_id,
-            now=counting.now,
+            now=request.now,
             missing=generation.shards.missing,
             file=export_parameters.file,
-            own=call.own,
+            own=own,
         )
-        return await export(exporter, wanted, admitted.caller, counting, call)
+        return await export(exporter, wanted, request)
 
 
-async def export(
-    exporter: Exporter,
-    wanted: ExportRequest,
-    caller: Caller,
-    counting: Counting,
-    call: ExportCall,
-) -> Response:
+async def export(exporter: Exporter, wanted: ExportRequest, request: Request) -> Response:
     """The file that is `wanted`, counted.
 
     Raises:
         ApiError: 429 `quota_export` or `trop_de_requetes`; 503: the file could not be made.
         StoreUnavailable: not counted, or `maybe_done`.
     """
-    reservation = await billing.reserve_export(caller, counting, exporter.at_once, HELD)
+    reservation = await billing.reserve_export(request, exporter.at_once, HELD)
     exporter.makers.note(reservation.account, reservation.id)
     name = _name(wanted)
     try:
-        file = await _make(exporter, wanted, call.is_gone)
+        file = await _make(exporter, wanted, request.is_gone)
         try:
-            listed = _counted_export(wanted, file.made, name, call.key)
-            counted = await billing.count_export(
-                reservation, listed, caller, counting, exporter.now()
-            )
+            listed = _counted_export(request, wanted, file.made, name)
+            counted = await billing.count_export(request, reservation, listed, exporter.now())
         except BaseException:
             file.file.close()
             raise
     except ClientGoneError as error:
-        await _end_abandoned(exporter, wanted, reservation, call, counting)
+        await _end_abandoned(exporter, wanted, reservation, request)
         raise errors.indisponible(errors.NO_WORKBOOK) from error
     except BaseException:
         # The release is submitted before it is awaited: it is done even if this task is being
         # cancelled. If it cannot be done, the reservation expires.
         with suppress(StoreUnavailable):
-            await billing.release_export(counting.store, reservation.account, reservation.id)
+            await billing.release_export(request.store, reservation.account, reservation.id)
             exporter.makers.forget(reservation.account, reservation.id)
         raise
     exporter.makers.forget(reservation.account, reservation.id)
@@ -168,7 +140,7 @@ async def export(
         "Cache-Control": "private, no-store",
         "Vary": "Authorization, Accept",
         "Link": _LICENCES,
-        **_figures(file.made, caller.plan),
+        **_figures(file.made, wanted.plan),
         **_named(wanted.ids_inconnus, "X-Export-Ids-Inconnus"),
         **_named(wanted.query.activites or None, "X-Export-Activites"),
         **counted,
@@ -192,11 +164,7 @@ async def _make(
 
 
 async def _end_abandoned(
-    exporter: Exporter,
-    wanted: ExportRequest,
-    reservation: Reservation,
-    call: ExportCall,
-    counting: Counting,
+    exporter: Exporter, wanted: ExportRequest, reservation: Reservation, request: Request
 ) -> None:
     """Release an export whose client has left, or count it after several in one hour.
 
@@ -206,10 +174,10 @@ async def _end_abandoned(
     who = f"abandon {reservation.account} {now:%H}"
     with suppress(StoreUnavailable):
         if exporter.limiter.day(who, exporter.abandoned, now.timestamp()).seconds:
-            listed = _counted_export(wanted, _NOTHING_MADE, _name(wanted), call.key)
-            await billing.count_abandoned_export(counting.store, reservation, listed, now)
+            listed = _counted_export(request, wanted, _NOTHING_MADE, _name(wanted))
+            await billing.count_abandoned_export(request.store, reservation, listed, now)
         else:
-            await billing.release_export(counting.store, reservation.account, reservation.id)
+            await billing.release_export(request.store, reservation.account, reservation.id)
         exporter.makers.forget(reservation.account, reservation.id)
 
 
@@ -221,9 +189,11 @@ def _name(wanted: ExportRequest) -> str:
 
 
 def _counted_export(
-    wanted: ExportRequest, made: ExportResult, name: str, key: str
+    request: Request, wanted: ExportRequest, made: ExportResult, name: str
 ) -> CountedExport:
     """The export as the list of the last ones has it: with what makes it again, but its language."""
+    # With an account there is one header with a key, or the form of a page.
+    key = "" if request.is_page else (rights.token(request.authorization[0]) or "")[-4:]
     search = urlencode(
         [(given, value) for given, value in wanted.given if given not in ("lang", "version")]
     )
@@ -265,34 +235,20 @@ def _named(values: Sequence[str] | None, header: str) -> Headers:
     return total | ({header: ",".join(named)} if named else {})
 
 
-async def respond(request: HttpRequest) -> Response:
+async def respond(request: Request) -> Response:
     """The file that a request asks for, for a caller with an account (A3).
 
     Raises:
         ApiError: 400, 406, 413, 415: the request is invalid; 401, 429, 503: see `make_export`.
         StoreUnavailable: not counted, or `maybe_done`.
     """
-    message = request.message
-    admitted = await admission.admit(
-        request.context, request.authorization, request.trace, billing.current_exports
-    )
-    return await make_export(
-        request.context,
-        admitted,
-        ExportCall(
-            lambda: _pairs(request),
-            message.headers.get("Accept"),
-            request.is_gone,
-            # An account was found, so there is one header with a key.
-            (rights.token(request.authorization[0]) or "")[-4:] if admitted.counting else "",
-        ),
-        request.trace,
-    )
+    await admission.admit(request, billing.current_exports)
+    accepted = request.message.headers.get("Accept")
+    return await make_export(request, partial(_pairs, request), accepted)
 
 
-async def _pairs(request: HttpRequest) -> Pairs:
-    message, target = request.message, request.target
-    if message.method != "POST":
-        return reader.query_pairs(target.query)
-    raw = await body_reader.json_body(message, target.query)
+async def _pairs(request: Request) -> Pairs:
+    if request.method != "POST":
+        return request.pairs
+    raw = await body_reader.json_body(request)
     return await loop_guard.parse(len(raw), partial(json_body.pairs, raw))

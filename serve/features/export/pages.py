@@ -10,7 +10,6 @@ from serve.access import admission, billing
 from serve.access.call import Response
 from serve.contract.files import OwnList
 from serve.features.export import export
-from serve.features.export.export import ExportCall
 from serve.request import reader
 from serve.request.reader import Pairs
 from serve.surfaces.site.page_request import EXPORT_FIELDS, PageRequest, WebRoute, pairs_without
@@ -37,10 +36,9 @@ async def download(request: PageRequest, own: OwnList | None = None) -> Response
             ("lang", request.lang),
         )
 
-    server, trace = request.server, request.trace
-    admitted = await admission.admit_caller(server, request.caller, trace, billing.current_exports)
-    call = ExportCall(read, None, request.is_gone, own=own)
-    return await export.make_export(server, admitted, call, trace)
+    call = request.ask("/api/v1/export", ())
+    await admission.admit_caller(call, billing.current_exports)
+    return await export.make_export(call, read, own=own)
 
 
 PAGES: Final = (WebRoute("/export", "export-page", post=download, personal=True),)

@@ -21,7 +21,6 @@ from quota.ledger.lists import ListPart
 from quota.new_values import new_list
 from quota.periods import seconds
 from serve.access import admission, loop_guard
-from serve.access.admission import Call
 from serve.access.call import PreparedCall, Request, Response
 from serve.contract import errors
 from serve.contract.errors import ApiError
@@ -353,14 +352,13 @@ def _read(
 
 async def _match(request: PageRequest, asked: LineList) -> tuple[Rapprochement, str]:
     """The answers to lines, and what happened to the counters."""
-    server, trace = request.server, request.trace
 
     def prepare(given: Request, generation: OpenGeneration) -> PreparedCall[Rapprochement]:
-        return rapprochement(asked, given, generation, request.lang)
+        return rapprochement(asked, given, generation)
 
-    admitted = await admission.admit_caller(server, request.caller, trace)
-    call = Call(_ROUTE, (), tuple)
-    result = await admission.perform(server, admitted, prepare, call, trace)
+    call = request.ask(_ROUTE, ())
+    await admission.admit_caller(call)
+    result = await admission.perform(call, prepare)
     assert result.content is not None  # without If-None-Match there is no 304
     return result.content, result.outcome
 

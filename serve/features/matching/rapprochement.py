@@ -33,28 +33,25 @@ from shards.search.search import ShardSet
 AT_ONCE: Final = 20
 
 
-def lines_of_body(
-    request: Request, generation: OpenGeneration, raw: bytes
-) -> PreparedCall[Rapprochement]:
-    """The companies that the lines of the body `raw` mean.
+def lines_of_body(request: Request, generation: OpenGeneration) -> PreparedCall[Rapprochement]:
+    """The companies that the lines of the body mean.
 
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
-    asked = line_list.read(raw, generation.names)
-    return rapprochement(asked, request, generation, request.lang)
+    return rapprochement(line_list.read(request.body, generation.names), request, generation)
 
 
 def rapprochement(
-    asked: LineList, request: Request, generation: OpenGeneration, lang: str
+    asked: LineList, request: Request, generation: OpenGeneration
 ) -> PreparedCall[Rapprochement]:
-    """The companies that lines mean; reasons and errors of lines are in `lang`.
+    """The companies that lines mean.
 
     Raises:
         ApiError: 409 for a `version` that is not open any more.
     """
     generation = generation.at_version(asked.version)
-    lines = asked.lines
+    lines, lang = asked.lines, request.lang
     if request.caller.account is None:
         lines = _for_visitor(lines)
     wanted = [asked_line.line for asked_line in lines if asked_line.line is not None]

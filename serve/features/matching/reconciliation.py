@@ -122,9 +122,7 @@ def manifest(origin: str, place: str, open_place: str, *, visitor: bool) -> dict
 # -- queries ---------------------------------------------------------------------------------
 
 
-def reconcile(
-    text: str, request: Request, generation: OpenGeneration, lang: str
-) -> PreparedCall[JsonContent]:
+def reconcile(text: str, request: Request, generation: OpenGeneration) -> PreparedCall[JsonContent]:
     """The candidates of a batch of queries.
 
     Raises:
@@ -135,6 +133,7 @@ def reconcile(
     left = wanted if request.caller.account else wanted[:VISITOR_LINES]
     most = max((queries[name].limit for name in left), default=0)
     coordonnees = request.caller.plan.coordonnees
+    lang = request.lang
     tag, headers = _tag_and_headers(request, generation, "queries", text, lang)
 
     async def run() -> "CallResult[JsonContent]":

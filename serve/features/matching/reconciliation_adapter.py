@@ -9,7 +9,6 @@ from quota import credentials
 from quota.accounts import effective_plan
 from quota.ledger.account_rows import ADDRESSES
 from serve.access import admission
-from serve.access.admission import AdmittedCaller
 from serve.access.call import (
     NO_STORE,
     PRIVATE,
@@ -29,7 +28,6 @@ from serve.contract.parameters import PINNED, VERSION, Parameter, names
 from serve.features.matching import line_list, reconciliation
 from serve.generation.open_generation import OpenGeneration
 from serve.http import body_reader
-from serve.http.http_request import HttpRequest
 from serve.request import json_body, reader, values
 from serve.request.reader import Pairs
 
@@ -75,21 +73,21 @@ _ALLOWED: Final[Mapping[str, tuple[Parameter, ...]]] = {
 _SHOWN: Final = ("vue", "apercu")
 
 
-async def respond(request: HttpRequest) -> Response:
+async def respond(request: Request) -> Response:
     """The answer of the service.
 
     Raises:
         ApiError: 400, 401, 404, 413, 415, 429, 503.
         StoreUnavailable: not counted, or `maybe_done`.
     """
-    assert request.target.route
-    part = request.target.route.name.removeprefix("reconciliation").removeprefix("-")
+    assert request.operation
+    part = request.operation.route.removeprefix("reconciliation").removeprefix("-")
     allowed = _ALLOWED.get(part, PARAMETERS)
-    token, *rest = request.target.segments or (OPEN,)
-    admitted = await _admit(request, token)
-    if part in _SHOWN and admitted.caller.refused:
+    token, *rest = request.segments or (OPEN,)
+    await _admit(request, token)
+    if part in _SHOWN and request.caller.refused:
         raise errors.cle_invalide(served=False)  # no page of a company has an error in it
-    pairs, sent = await _parameters(request, admitted)
+    pairs = await _parameters(request)
     # Nothing unknown is ignored, even without a value, but what the protocol and its clients send beside it.
     reader.check_names([pair for pair in pairs if pair[0] not in _OF_CLIENTS], names(allowed))
     # An empty parameter counts as absent, as everywhere in the API (contract B).
@@ -107,16 +105,15 @@ async def respond(request: HttpRequest) -> Response:
         if rest == ["type"]:
             return _tagged_response(request, {"result": [reconciliation.TYPE]})
         if rest != ["entity"]:
-            raise request.context.product.unknown_path(request.target.path)
+            raise request.context.product.unknown_path(request.path)
     elif part not in _SHOWN and "queries" not in given and "extend" not in given:
         origin = request.context.config.base_url or f"http://{request.header('Host') or ''}"
         place, open_place = f"{reconciliation.PATH}/{token}", f"{reconciliation.PATH}/{OPEN}"
         # A key in the header has an account at the open address, too.
-        visitor = admitted.caller.account is None
+        visitor = request.caller.account is None
         return _tagged_response(
             request, reconciliation.manifest(origin, place, open_place, visitor=visitor)
         )
-    posted = request.message.method == "POST"
 
     def prepare(asked: Request, generation: OpenGeneration) -> PreparedCall[Content]:
         generation = generation.at_version(version)
@@ -124,18 +121,16 @@ async def respond(request: HttpRequest) -> Response:
             return _company(part, rest[0], generation)
         if part == "suggestions":
             prefix = given.get("prefix", "")
-            return reconciliation.suggest_entities(prefix, asked, generation).encode_first()
+            return reconciliation.suggest_entities(prefix, asked, generation)
         if "queries" in given:
-            return reconciliation.reconcile(
-                given["queries"], asked, generation, request.lang
-            ).encode_first()
-        return reconciliation.extend(given["extend"], asked, generation).encode_first()
+            return reconciliation.reconcile(given["queries"], asked, generation)
+        return reconciliation.extend(given["extend"], asked, generation)
 
-    call = request.call()._replace(read=tuple, sent=sent)
+    posted = request.method == "POST"
     if posted:
-        call = call._replace(if_none_match=None)
+        request.if_none_match = None
     try:
-        result = await admission.perform(request.context, admitted, prepare, call, request.trace)
+        result = await admission.perform(request, prepare)
     except ApiError as error:
         if int(error.headers.get("Retry-After", 0)) > _LONGEST_WAIT:
             del error.headers["Retry-After"]
@@ -160,11 +155,12 @@ def _limit(given: str | None) -> int | None:
     raise errors.parametre_invalide("limit", why)
 
 
-async def _admit(request: HttpRequest, token: str) -> AdmittedCaller:
-    """The caller behind a token, or behind the Authorization header."""
+async def _admit(request: Request, token: str) -> None:
+    """Admit the caller behind a token, or behind the Authorization header."""
     context, trace = request.context, request.trace
     if token == OPEN:
-        return await admission.admit(context, request.authorization, trace)
+        await admission.admit(request)
+        return
     ledger = context.holder.store.ledger  # an edge has none
     digest = credentials.key_digest(token)
     account = await ledger.identify_by(digest, ADDRESSES) if ledger else None
@@ -172,23 +168,24 @@ async def _admit(request: HttpRequest, token: str) -> AdmittedCaller:
         await context.lanes.enter(trace)
         context.gate.files(trace.address, context.now())
         raise errors.cle_invalide(address=reconciliation.PATH)
-    caller = Caller(effective_plan(account, context.plans), account=account)
-    return await admission.admit_caller(context, caller, trace)
+    request.caller = Caller(effective_plan(account, context.plans), account=account)
+    await admission.admit_caller(request)
 
 
-async def _parameters(request: HttpRequest, admitted: AdmittedCaller) -> tuple[Pairs, int]:
-    """The parameters, of the query string or of a form, and their bytes. Clients send more than the service reads."""
-    message = request.message
-    sent = reader.query_pairs(request.target.query)
-    if message.method != "POST":
-        return sent, len(request.target.query)
-    kind = message.headers.get("Content-Type", "").partition(";")[0].strip().lower()
+async def _parameters(request: Request) -> Pairs:
+    """The parameters, of the query string or of a form. Clients send more than the service reads."""
+    sent = reader.query_pairs(request.query)
+    request.size = len(request.query)
+    if request.method != "POST":
+        return sent
+    kind = request.message.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if kind != _FORM:
         raise errors.type_non_supporte(kind[:100], _FORM)
     largest = line_list.LARGEST
-    raw = await body_reader.body(message, largest, admitted.largest_body(largest))
+    raw = await body_reader.body(request, largest, admission.largest_body(request, largest))
+    request.size = len(raw)
     fields = await body_reader.form_fields(raw, _FIELDS)
-    return [*sent, *fields], len(raw)
+    return [*sent, *fields]
 
 
 def _company(what: str, identifier: str, generation: OpenGeneration) -> PreparedCall[Content]:
@@ -219,15 +216,15 @@ def _company(what: str, identifier: str, generation: OpenGeneration) -> Prepared
     return PreparedCall(run, tag, headers, calls=0)
 
 
-def _tagged_response(request: HttpRequest, value: Any) -> Response:
+def _tagged_response(request: Request, value: Any) -> Response:
     """A part of the protocol that costs nothing, or a 304; a form asks for it anew."""
     body = orjson.dumps(value)
-    if request.message.method == "POST":
+    if request.method == "POST":
         return Response(200, body, dict(NO_STORE))
     return _cached_response(request, body, {})
 
 
-def _cached_response(request: HttpRequest, body: bytes, headers: Mapping[str, str]) -> Response:
+def _cached_response(request: Request, body: bytes, headers: Mapping[str, str]) -> Response:
     tag = etag("reconciliation", body)
     tagged = {"ETag": tag, **PRIVATE}
     if matches(request.if_none_match, tag):

@@ -13,7 +13,7 @@ from serve.features.matching.answers import Candidat, LigneRapprochee, LigneRefu
 from serve.features.matching.rapprochement import rapprochement
 from serve.generation.open_generation import OpenGeneration
 from serve.surfaces.mcp import arguments, results
-from serve.surfaces.mcp.results import ToolCall, ToolResult
+from serve.surfaces.mcp.results import ToolResult
 from serve.surfaces.mcp.tool_list import Tool
 from shards.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
 
@@ -114,7 +114,7 @@ _FEWER_VALUES: Final = (
 )
 
 
-async def match(call: ToolCall) -> ToolResult:
+async def match(call: Request) -> ToolResult:
     """The companies that lines mean.
 
     Raises:
@@ -122,17 +122,16 @@ async def match(call: ToolCall) -> ToolResult:
     """
 
     def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Rapprochement]:
-        given = arguments.typed(call.given, INPUT)
+        given = arguments.typed(call.arguments, INPUT)
         lines = given.get("lignes")
         if isinstance(lines, list) and len(lines) > MOST_LINES:
             raise errors.trop_de_lignes(len(lines), MOST_LINES)
         named = {name: value for name, value in given.items() if value is not None}
         asked = line_list.of_document(named, generation.names)
-        return rapprochement(asked, request, generation, "en")
+        return rapprochement(asked, request, generation)
 
-    context, trace = call.context, call.trace
-    admitted = await admission.admit(context, call.authorization, trace)
-    result = await admission.perform(context, admitted, prepare, call.call, trace)
+    await admission.admit(call)
+    result = await admission.perform(call, prepare)
     assert result.content is not None  # a list has no tag, so there is no 304
     return results.of_result(result, _fit_answers(result.content.resultats))
 

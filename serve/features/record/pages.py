@@ -15,7 +15,6 @@ from math import inf, log, nextafter
 from typing import Any, Final, NamedTuple, TypeVar
 
 from serve.access import admission, billing, rights
-from serve.access.admission import Call
 from serve.access.call import CallResult, Content, PreparedCall, Request, Response
 from serve.access.company_path import locate, path_of
 from serve.access.envelope import Record
@@ -108,14 +107,17 @@ async def full_record(request: PageRequest) -> Response:
 
 async def _record(request: PageRequest, *, paid: bool) -> Response:
     server = request.server
-    counting = (await admission.admit_caller(server, request.caller, request.trace)).counting
+    asked = request.ask("/api/v1/societes")
+    await admission.admit_caller(asked)
     with server.published.lease() as generation:
         request.trace.generation = generation.id
-        prepared, call = _prepare(request, generation, Caller(server.plans[VISITOR]))
+        reader.refuse_parameters(request.pairs)
+        call = replace(asked, caller=Caller(server.plans[VISITOR]))
+        prepared = societe(call, generation)
         company = prepared.company
         usage, known, analysed = None, False, False
-        if counting and company:
-            store, account = counting.store, counting.account.id
+        if asked.caller.account and company:
+            store, account = asked.store, asked.account.id
             with store.batch_reads():
                 usage = store.usage(account, request.caller.plan, request.now)
                 charged = None if paid else store.is_charged(account, company, request.now)
@@ -123,9 +125,10 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
                 analysis = store.is_charged(account, subject, request.now)
             known = charged is not None and await charged
             analysed = await analysis
-        if counting and company and (paid or known):
-            prepared, call = _prepare(request, generation, request.caller)
-        result = await billing.run(prepared, call, counting if paid and company else None, {})
+        if asked.caller.account and company and (paid or known):
+            call, prepared = asked, societe(asked, generation)
+        is_counted = paid and company and asked.caller.account
+        result = await (billing.run(prepared, call) if is_counted else prepared.run())
         assert company  # a visitor's call to an absent company raises 404
         return page(
             request, "record.html",
@@ -141,16 +144,6 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
             **_record_values(request, generation, result),
             **await _side_values(request, generation, call),
         )  # fmt: skip
-
-
-def _prepare(
-    request: PageRequest, generation: OpenGeneration, caller: Caller
-) -> tuple[PreparedCall[Record], Request]:
-    """The record for `caller`, and the request of the API that it answers; a page has no parameters."""
-    reader.refuse_parameters(request.pairs)
-    call = Call("/api/v1/societes", request.segments, lambda: request.pairs, head=request.head)
-    api_request = admission.read(request.server, call, caller)
-    return societe(api_request, generation), api_request
 
 
 def _analysis_terms(request: PageRequest) -> AnalysisTerms | None:
@@ -368,8 +361,7 @@ async def _ask(
     *pairs: tuple[str, str],
 ) -> C:
     """What a route below the company answers to the visitor; nothing is counted for it."""
-    call = Call("/api/v1/societes", request.segments, lambda: pairs, lang=request.lang)
-    asked = admission.read(request.server, call, request.caller)
+    asked = request.ask("/api/v1/societes", pairs)
     found = (await prepare(asked, generation).run()).content
     assert found is not None  # without If-None-Match there is no 304
     return found

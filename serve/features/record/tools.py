@@ -27,7 +27,7 @@ from serve.request.place_names import PlaceNames
 from serve.request.reader import Pairs
 from serve.request.values import AskedCompany
 from serve.surfaces.mcp import arguments, results
-from serve.surfaces.mcp.results import ToolCall, ToolResult
+from serve.surfaces.mcp.results import ToolResult
 from serve.surfaces.mcp.tool_list import OperationTool, Tool
 from shards.codec.record import FIELDS
 
@@ -118,10 +118,9 @@ class _WantedStatements(NamedTuple):
     year: int | None = None
 
 
-async def read(call: ToolCall) -> ToolResult:
+async def read(call: Request) -> ToolResult:
     """One company."""
-    context, trace = call.context, call.trace
-    admitted = await admission.admit(context, call.authorization, trace)
+    await admission.admit(call)
     wanted = _WantedStatements()
 
     def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Record]:
@@ -129,13 +128,13 @@ async def read(call: ToolCall) -> ToolResult:
         wanted = _wanted_parts(request.pairs, generation.names)
         return _prepare_record(_of_company(request), generation, wanted)
 
-    result = await admission.perform(context, admitted, prepare, call.call, trace)
+    result = await admission.perform(call, prepare)
     if result.content is None:
         return results.of_result(result, None)
     return results.of_result(result, _document(result.content, result, wanted))
 
 
-async def read_several(call: ToolCall) -> ToolResult:
+async def read_several(call: Request) -> ToolResult:
     """Several companies without statements, each admitted and counted as one that is read alone."""
     asked: Sequence[AskedCompany] = ()
     known: list[Any] = []
@@ -147,7 +146,8 @@ async def read_several(call: ToolCall) -> ToolResult:
         nonlocal asked
         asked = _companies(request.pairs, generation)
         one = asked[len(known) + len(absent)]
-        return identite(request._replace(segments=(one.iso2, one.identifier), pairs=()), generation)
+        named = replace(request, segments=(one.iso2, one.identifier), read=tuple)
+        return identite(named, generation)
 
     def document() -> dict[str, Any]:
         near = {item: list(proches) for item, proches in absent.items() if proches}
@@ -160,8 +160,8 @@ async def read_several(call: ToolCall) -> ToolResult:
         if not results.fits(document(), room=_LARGEST_RECORD):
             break
         try:
-            admitted = await admission.admit(call.context, call.authorization, call.trace)
-            last = await admission.perform(call.context, admitted, prepare, call.call, call.trace)
+            await admission.admit(call)
+            last = await admission.perform(call, prepare)
             refusal = last.error
         except ApiError as error:
             refusal = error
@@ -190,7 +190,7 @@ def _companies(pairs: Pairs, generation: OpenGeneration) -> Sequence[AskedCompan
     return values.companies(items, generation.names)
 
 
-def group(_call: ToolCall, result: CallResult[Groupe]) -> Mapping[str, Any]:
+def group(_call: Request, result: CallResult[Groupe]) -> Mapping[str, Any]:
     """The group of a company, as many children as fit."""
     group_values = plain_value(result.content)
     lists = {
@@ -223,7 +223,7 @@ def _of_company(request: Request) -> Request:
         results.argument_value(request.pairs, "iso2"),
         results.argument_value(request.pairs, "id"),
     )
-    return request._replace(segments=named, pairs=())
+    return replace(request, segments=named, read=tuple)
 
 
 def _wanted_parts(pairs: Pairs, names: PlaceNames) -> _WantedStatements:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
-from serve.access.call import CallResult
+from serve.access.call import CallResult, Request
 from serve.contract.declaration import AnswerObject
 from serve.contract.parameters import PAYS
 from serve.features.reference.answers import (
@@ -19,7 +19,6 @@ from serve.features.reference.answers import (
 )
 from serve.features.reference.operations import ListContent
 from serve.surfaces.mcp import results
-from serve.surfaces.mcp.results import ToolCall
 from serve.surfaces.mcp.tool_list import OperationTool
 
 COUNTRIES: Final = results.answer_schema(
@@ -83,14 +82,14 @@ SOURCES: Final = results.answer_schema(
 A = TypeVar("A", bound=AnswerObject)
 
 
-def countries(_call: ToolCall, result: CallResult[ListContent[ListePays]]) -> Mapping[str, Any]:
+def countries(_call: Request, result: CallResult[ListContent[ListePays]]) -> Mapping[str, Any]:
     """Every country."""
     found = _answer(result)
     kept = ("iso2", "nom_fr", "nom_en", "n_societes")
     return {"total": found.total, "pays": [results.pick(one, kept) for one in found.pays]}
 
 
-def sectors(_call: ToolCall, result: CallResult[ListContent[ListeSecteurs]]) -> Mapping[str, Any]:
+def sectors(_call: Request, result: CallResult[ListContent[ListeSecteurs]]) -> Mapping[str, Any]:
     """Every sector, counted in the given countries."""
     found = _answer(result)
     kept = ("slug", "secteur_en", "n_societes")
@@ -98,7 +97,7 @@ def sectors(_call: ToolCall, result: CallResult[ListContent[ListeSecteurs]]) -> 
 
 
 def sub_sectors(
-    _call: ToolCall, result: CallResult[ListContent[ListeSousSecteurs]]
+    _call: Request, result: CallResult[ListContent[ListeSousSecteurs]]
 ) -> Mapping[str, Any]:
     """The sub-sectors of the given sectors, as many as fit."""
     liste = _answer(result)
@@ -115,10 +114,10 @@ def sub_sectors(
     return {**document(entries), "note": note}
 
 
-def sources(call: ToolCall, result: CallResult[ListContent[ListeSources]]) -> Mapping[str, Any]:
+def sources(call: Request, result: CallResult[ListContent[ListeSources]]) -> Mapping[str, Any]:
     """The sources of each country with data; the share of each field only of countries that are named."""
     liste = _answer(result)
-    named = any(name == PAYS.name for name, _ in call.call.read())
+    named = any(name == PAYS.name for name, _ in call.pairs)
     entries = [_country(one, named) for one in liste.pays if one.n_societes]
 
     def document(entries: list[Any]) -> dict[str, Any]:

@@ -13,7 +13,6 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from serve.access import admission, rights
-from serve.access.admission import Call
 from serve.access.call import CallResult, Response
 from serve.access.envelope import SearchResult
 from serve.contract import seed_tables
@@ -215,11 +214,9 @@ async def _near_companies(generation: OpenGeneration, query: Query) -> Sequence[
 
 async def _search(request: PageRequest) -> CallResult[SearchResult]:
     """A page of results, as the API gives it."""
-    server, trace = request.server, request.trace
-    pairs = (*pairs_without(request.pairs, ["limit"]), ("limit", str(ROWS)))
-    call = Call(_SEARCH, (), lambda: pairs, head=request.head)
-    admitted = await admission.admit_caller(server, request.caller, trace)
-    return await admission.perform(server, admitted, societes, call, trace)
+    asked = request.ask(_SEARCH, (*pairs_without(request.pairs, ["limit"]), ("limit", str(ROWS))))
+    await admission.admit_caller(asked)
+    return await admission.perform(asked, societes)
 
 
 def _known_bars(

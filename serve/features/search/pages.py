@@ -6,8 +6,6 @@ with the rights of the person, at no call.
 
 from typing import Final, NamedTuple
 
-from serve.access import admission
-from serve.access.admission import Call
 from serve.access.call import Response
 from serve.contract import parameters
 from serve.contract.company_answers import Suggestions
@@ -42,8 +40,7 @@ async def proposals(request: PageRequest) -> Response:
     """
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
-        call = Call("/api/v1/suggestions", (), lambda: request.pairs)
-        asked = admission.read(request.server, call, request.caller)
+        asked = request.ask("/api/v1/suggestions")
         content = (await suggestions(asked, generation).run()).content
         assert content is not None  # without If-None-Match there is no 304
         options = _proposals(request, generation, content)

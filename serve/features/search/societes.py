@@ -116,5 +116,5 @@ def _link(request: Request, version: str, window: Window, total: int) -> dict[st
         if name not in ("offset", "version")
     ]
     page = [*kept, f"offset={after}", f"version={version}"]
-    target = f"{request.base_url}{request.path}?{'&'.join(page)}"
+    target = f"{request.context.config.base_url}{request.path}?{'&'.join(page)}"
     return {"Link": f'<{target}>; rel="next"'} if len(target) <= _LONGEST_LINK else {}

@@ -1,12 +1,13 @@
 """Tools that search: how many companies match, which, and by which values; completions of a text."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cache
 from typing import Any, Final
 
 from quota.plans import Plan
 from serve.access import admission
-from serve.access.call import CallResult
+from serve.access.call import CallResult, Request
 from serve.access.envelope import SearchResult
 from serve.contract.answers import activities_of
 from serve.contract.company_answers import (
@@ -24,7 +25,7 @@ from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
 from serve.features.search.societes import societes
 from serve.request.reader import Pairs
 from serve.surfaces.mcp import arguments, results
-from serve.surfaces.mcp.results import ToolCall, ToolResult
+from serve.surfaces.mcp.results import ToolResult
 from serve.surfaces.mcp.tool_list import OperationTool, Tool
 
 SUGGESTIONS: Final = results.answer_schema(
@@ -107,7 +108,7 @@ _LEAVE_OUT_FILTERS: Final = (
 )
 
 
-async def search(call: ToolCall) -> ToolResult:
+async def search(call: Request) -> ToolResult:
     """A page of compact rows, with the exact total."""
     result, answer = await _search(call, arguments.clamp_limit)
 
@@ -140,7 +141,7 @@ async def search(call: ToolCall) -> ToolResult:
     return results.of_result(result, shown)
 
 
-async def count(call: ToolCall) -> ToolResult:
+async def count(call: Request) -> ToolResult:
     """The exact total alone."""
     result, found = await _search(call, lambda pairs: [*pairs, ("limit", "1")])
     shown = {"total": found.total, "plan": found.caller.plan.slug}
@@ -153,7 +154,7 @@ async def count(call: ToolCall) -> ToolResult:
     return results.of_result(result, shown)
 
 
-def counts(_call: ToolCall, result: CallResult[Repartition]) -> Mapping[str, Any]:
+def counts(_call: Request, result: CallResult[Repartition]) -> Mapping[str, Any]:
     """The counts by dimension, as many values as fit; the others are in `autres`."""
     content = result.content
     assert content is not None  # without If-None-Match there is no 304
@@ -175,7 +176,7 @@ def counts(_call: ToolCall, result: CallResult[Repartition]) -> Mapping[str, Any
     return {**document(shown), "note": note}
 
 
-def suggestions(_call: ToolCall, result: CallResult[Suggestions]) -> Mapping[str, Any]:
+def suggestions(_call: Request, result: CallResult[Suggestions]) -> Mapping[str, Any]:
     """Companies, words, sectors, towns and activities that complete a text."""
     found = result.content
     assert found is not None  # without If-None-Match there is no 304
@@ -199,13 +200,12 @@ def _value_count(value_count: Effectifs) -> dict[str, Any]:
 
 
 async def _search(
-    call: ToolCall, adapt: Callable[[Pairs], Pairs]
+    call: Request, adapt: Callable[[Pairs], Pairs]
 ) -> tuple[CallResult[SearchResult], SearchResult]:
     """The result of the route for the arguments, once `adapt` has changed them."""
-    context, trace = call.context, call.trace
-    admitted = await admission.admit(context, call.authorization, trace)
-    adapted = call.call._replace(read=lambda: adapt(call.call.read()))
-    result = await admission.perform(context, admitted, societes, adapted, trace)
+    await admission.admit(call)
+    adapted = replace(call, read=lambda: adapt(call.pairs))
+    result = await admission.perform(adapted, societes)
     assert result.content is not None  # without If-None-Match there is no 304
     return result, result.content
 
@@ -235,15 +235,15 @@ def _compact(company: dict[str, Any]) -> dict[str, Any]:
     return results.known_values({name: company[name] for name in results.COMPACT})
 
 
-def _advice(call: ToolCall) -> str:
+def _advice(call: Request) -> str:
     """Advice for a search without a company, by the arguments that it has."""
-    given = {name for name, text in call.call.read() if text.strip()}
+    given = {name for name, text in call.pairs if text.strip()}
     text = _NO_SUCH_TEXT if Q.name in given else ""
     filters = given - {Q.name, TRI.name, LIMIT.name, OFFSET.name}
     return f"{_NOTHING_FOUND}{text}{_LEAVE_OUT_FILTERS if filters else ''}"
 
 
-def _note(call: ToolCall, result: SearchResult, rows: int, following: Plan | None) -> str:
+def _note(call: Request, result: SearchResult, rows: int, following: Plan | None) -> str:
     """Advice on what to do next, or ""."""
     if not result.total:
         return _advice(call)

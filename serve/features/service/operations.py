@@ -6,27 +6,24 @@ Both must answer while nothing is published, so they read the status of the gene
 
 from typing import Final
 
-from serve.access.call import NO_STORE, Response, of_error
+from serve.access.call import NO_STORE, Request, Response, of_error
 from serve.contract import errors
 from serve.contract.feature import Feature, Operation
 from serve.features.service import answers
-from serve.generation.current_generation import GenerationStatus
 
 
-def healthz(_status: GenerationStatus, _store_opened: bool, _lang: str) -> Response:
+async def healthz(_request: Request) -> Response:
     """200 whenever the process can answer."""
     return Response(200, answers.Vivant(statut="vivant").json(), NO_STORE)
 
 
-def readyz(status: GenerationStatus, store_opened: bool, lang: str) -> Response:
-    """200 as long as anything is served and, after a start, is in memory; names a generation that is refused.
-
-    Args:
-        store_opened: the store was opened since the start. A later failure of it is no reason to turn visitors away.
-    """
+async def readyz(request: Request) -> Response:
+    """200 as long as anything is served and, after a start, is in memory; names a generation that is refused."""
+    status, lang = request.context.published.status, request.lang
     if status.generation is None:
         return of_error(errors.indisponible(errors.NO_GENERATION), lang)
-    if not store_opened:
+    # A later failure of the store is no reason to turn visitors away.
+    if not request.context.holder.is_open:
         return of_error(errors.indisponible(errors.STORE_CLOSED), lang)
     if status.is_reading:
         return of_error(errors.indisponible(errors.READING), lang)

@@ -10,11 +10,10 @@ from hashlib import sha256
 from typing import Any, Final
 
 from serve.access.burst_gate import Limiter
-from serve.access.call import Response, matches
+from serve.access.call import Request, Response, matches
 from serve.access.context import ServerContext
 from serve.config import BurstLimits
 from serve.contract.feature import Feature, OpenFeature, Operation, Product
-from serve.http.http_request import HttpRequest
 from serve.request import reader
 from serve.surfaces.docs import document, llms
 from serve.surfaces.docs.manual import manual
@@ -51,24 +50,26 @@ def _tagged(page: Response) -> Response:
     return page._replace(headers=first | dict(page.headers))
 
 
-async def respond(request: HttpRequest) -> Response:
+async def respond(request: Request) -> Response:
     """The document that a request asks for, or 304.
 
     Raises:
         ApiError: 404: there is no such file; 400: a query string; 429.
     """
-    target, context = request.target, request.context
+    operation, context = request.operation, request.context
     context.gate.files(request.trace.address, context.now())
     config = context.config
-    assert target.route
-    path = "/".join(part or target.segments[0] for part in target.route.segments)
+    assert operation
+    path = operation.path.removeprefix("/")
+    if operation.route == _VIEWER:
+        path = f"docs/{request.segments[0]}"
     page = documents(context.product, config.base_url, config.debit).get(path)
     if page is None:
         raise context.product.unknown_path(f"/{path}")
     if path == _OPENAPI and (generation := context.published.generation):
         page = _description(page.body, generation)
-    pairs = reader.query_pairs(target.query)
-    if target.route.name == _VIEWER:  # it has one language; every other page takes `lang`
+    pairs = reader.query_pairs(request.query)
+    if operation.route == _VIEWER:  # it has one language; every other page takes `lang`
         pairs = tuple(pair for pair in pairs if pair[0] != "lang")
     reader.refuse_parameters(pairs)
     if matches(request.if_none_match, page.headers["ETag"]):

@@ -7,25 +7,22 @@ here, and are not announced. The rights and the price of a tool are those of its
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import orjson
 
 from quota.errors import StoreUnavailable
 from serve.access import admission, loop_guard
-from serve.access.admission import Call
-from serve.access.call import NO_STORE, Response
-from serve.access.context import ServerContext
+from serve.access.call import NO_STORE, Request, Response
 from serve.access.rights import identify
 from serve.contract import VERSION, errors
 from serve.contract.errors import ApiError
 from serve.contract.feature import Product
-from serve.observe.log import RequestTrace
 from serve.request import json_body
 from serve.request.reader import Pairs
 from serve.surfaces.mcp import arguments, protocol, results
 from serve.surfaces.mcp.protocol import Id, Message, RpcError
-from serve.surfaces.mcp.results import ToolCall, ToolResult
+from serve.surfaces.mcp.results import ToolResult
 from serve.surfaces.mcp.tool_list import THIRD_PARTIES, Tool, tools
 from shards.errors import MissingCountryError
 
@@ -52,36 +49,33 @@ _INSTRUCTIONS: Final = (
 )
 
 
-class RpcPost(NamedTuple):
-    """The body of a POST, and its headers that matter, by names in lower case."""
+async def respond(request: Request, headers: Mapping[str, str]) -> Response:
+    """The response to a message, or to a batch of them; errors are responses too.
 
-    headers: Mapping[str, str]
-    authorization: Sequence[str]
-    raw: bytes
-
-
-async def respond(context: ServerContext, post: RpcPost, trace: RequestTrace) -> Response:
-    """The response to a message, or to a batch of them; errors are responses too."""
+    Args:
+        headers: those of the protocol, by names in lower case.
+    """
+    context, trace = request.context, request.trace
     try:
-        caller = await identify(post.authorization, context.plans, context.holder.find)
+        caller = await identify(request.authorization, context.plans, context.holder.find)
         if caller.account is None:
             await context.lanes.enter(trace)
             context.gate.files(trace.address, context.now())
-        value = await loop_guard.parse(len(post.raw), partial(protocol.document, post.raw))
-        if isinstance(value, list) and protocol.has_batches(post.headers):
-            return await _answer_batch(context, post, protocol.batch(value), trace)
+        value = await loop_guard.parse(request.size, partial(protocol.document, request.body))
+        if isinstance(value, list) and protocol.has_batches(headers):
+            return await _answer_batch(request, headers, protocol.batch(value))
     except RpcError as error:
         return of_rpc_error(error)
     except StoreUnavailable as error:
-        return _unavailable_response(context, error, trace)
-    return await _answer(context, post, value, trace)
+        return _unavailable_response(request, error)
+    return await _answer(request, headers, value)
 
 
 async def _answer_batch(
-    context: ServerContext, post: RpcPost, batch: Sequence[Any], trace: RequestTrace
+    request: Request, headers: Mapping[str, str], batch: Sequence[Any]
 ) -> Response:
     """The responses to the requests of a batch, in its order; the headers are those of the last call."""
-    responses = [await _answer(context, post, value, trace) for value in batch]
+    responses = [await _answer(request, headers, value) for value in batch]
     bodies = [response.body for response in responses if response.body]
     if not bodies:  # notifications alone
         return responses[-1]
@@ -89,24 +83,22 @@ async def _answer_batch(
     return last._replace(status=200, body=b"[" + b",".join(bodies) + b"]")
 
 
-async def _answer(
-    context: ServerContext, post: RpcPost, value: Any, trace: RequestTrace
-) -> Response:
+async def _answer(request: Request, headers: Mapping[str, str], value: Any) -> Response:
     """The response to the message in a JSON value."""
     found_id = protocol.legible_id(value)
     try:
         message = protocol.message(value)
         if message.method != "tools/call":  # a call has the limits of its route
-            context.gate.files(trace.address, context.now())
-        modern = protocol.is_modern(message, post.headers)
+            request.context.gate.files(request.trace.address, request.context.now())
+        modern = protocol.is_modern(message, headers)
         if message.id is None:
-            protocol.check_legacy({} if modern else post.headers)
+            protocol.check_legacy({} if modern else headers)
             return Response(202, b"", NO_STORE)
         if modern:
-            protocol.check_modern(message, post.headers)
-            return await _answer_modern(context, post, message, trace)
-        protocol.check_legacy(post.headers)
-        return await _answer_legacy(context, post, message, trace)
+            protocol.check_modern(message, headers)
+            return await _answer_modern(request, message)
+        protocol.check_legacy(headers)
+        return await _answer_legacy(request, message)
     except RpcError as error:
         return of_rpc_error(error, found_id)
     except ApiError as error:
@@ -114,16 +106,13 @@ async def _answer(
     except MissingCountryError as error:
         return of_error(errors.pays_endommage(error.iso2), found_id)
     except StoreUnavailable as error:
-        return _unavailable_response(context, error, trace, found_id)
+        return _unavailable_response(request, error, found_id)
 
 
 def _unavailable_response(
-    context: ServerContext,
-    error: StoreUnavailable,
-    trace: RequestTrace,
-    found_id: Id | None = None,
+    request: Request, error: StoreUnavailable, found_id: Id | None = None
 ) -> Response:
-    admission.unavailable_response(context, error, trace, "en")
+    admission.unavailable_response(request, error)
     refusal = errors.indisponible(errors.NO_COUNTERS, maybe_counted=error.maybe_done)
     return of_error(refusal, found_id)
 
@@ -141,9 +130,7 @@ def of_rpc_error(error: RpcError, found_id: Id | None = None) -> Response:
     return Response(error.status, body, NO_STORE)
 
 
-async def _answer_modern(
-    context: ServerContext, post: RpcPost, message: Message, trace: RequestTrace
-) -> Response:
+async def _answer_modern(request: Request, message: Message) -> Response:
     """A complete request of revision 2026-07-28."""
     around = {"resultType": "complete", "_meta": {protocol.SERVER_INFO: _SERVER}}
     if message.method == "server/discover":
@@ -154,16 +141,16 @@ async def _answer_modern(
         }
         return _response(message, {**discovery, **_CACHEABLE, **around})
     if message.method == "tools/list":
-        return _response(message, {**_tool_list(context.product, message), **_CACHEABLE, **around})
+        return _response(
+            message, {**_tool_list(request.context.product, message), **_CACHEABLE, **around}
+        )
     if message.method == "tools/call":
-        return await _call_tool(context, post, message, trace, around)
+        return await _call_tool(request, message, around)
     known = ("server/discover", "tools/list", "tools/call")
     raise protocol.method_not_found(message.method, known)
 
 
-async def _answer_legacy(
-    context: ServerContext, post: RpcPost, message: Message, trace: RequestTrace
-) -> Response:
+async def _answer_legacy(request: Request, message: Message) -> Response:
     """A request of an earlier revision, whose errors have status 200."""
     try:
         if message.method == "initialize":
@@ -178,9 +165,9 @@ async def _answer_legacy(
         if message.method == "ping":
             return _response(message, {})
         if message.method == "tools/list":
-            return _response(message, _tool_list(context.product, message))
+            return _response(message, _tool_list(request.context.product, message))
         if message.method == "tools/call":
-            return await _call_tool(context, post, message, trace, {})
+            return await _call_tool(request, message, {})
         known = ("initialize", "ping", "tools/list", "tools/call")
         raise protocol.method_not_found(message.method, known)
     except RpcError as error:
@@ -195,27 +182,15 @@ def _tool_list(product: Product, message: Message) -> dict[str, Any]:
     return {"tools": [tool.definition for tool in tools(product).values()]}
 
 
-async def _call_tool(
-    context: ServerContext,
-    post: RpcPost,
-    message: Message,
-    trace: RequestTrace,
-    around: Mapping[str, Any],
-) -> Response:
+async def _call_tool(request: Request, message: Message, around: Mapping[str, Any]) -> Response:
     """The result of a tool; a refusal is a result too, so that a model can correct it, or wait."""
-    tool, given = _tool(context.product, message)
-    trace.tool = tool.name
+    tool, given = _tool(request.context.product, message)
+    request.trace.tool = tool.name
 
     def read() -> Pairs:
         return [] if tool.input else arguments.pairs(given, tool.arguments, tool.required)
 
-    call = ToolCall(
-        context,
-        post.authorization,
-        trace,
-        Call("/api/mcp", (), read, lang="en", sent=len(post.raw)),
-        given,
-    )
+    call = request.nested(request.path, read, lang="en", arguments=given)
     try:
         result = await tool.run(call)
     except ApiError as error:

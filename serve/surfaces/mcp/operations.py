@@ -12,35 +12,33 @@ from collections.abc import Sequence
 from typing import Final
 from urllib.parse import urlsplit
 
-from serve.access.call import Response
+from serve.access.call import Request, Response
 from serve.contract.errors import ApiError
 from serve.contract.feature import Feature, Operation
 from serve.http import body_reader
-from serve.http.http_request import HttpRequest
 from serve.request import json_body
 from serve.surfaces.mcp import endpoint, protocol
-from serve.surfaces.mcp.endpoint import RpcPost
 from serve.surfaces.mcp.protocol import RpcError
 
 _ANY: Final = "*"
 _HEADERS: Final = (protocol.VERSION, protocol.METHOD, protocol.NAME)
 
 
-async def respond(request: HttpRequest) -> Response:
+async def respond(request: Request) -> Response:
     """The response to a POST; an error is a JSON-RPC message too."""
     headers, config = request.message.headers, request.context.config
     try:
         origin = request.header("Origin")
         check_origin(origin, headers.get("Host"), config.base_url, config.mcp_origins)
-        if request.target.query:
+        if request.query:
             # Here too, a key in the URL would be in every log on the way (A5).
             raise protocol.invalid_request("it has a query string; send the body alone")
         json_body.check_kind(headers.get("Content-Type"), headers.get("Content-Encoding"))
         # A header that was sent twice then differs from what the body repeats.
         sent = {name: value for name in _HEADERS if (value := request.header(name)) is not None}
-        body = await body_reader.body(request.message)
-        post = RpcPost(sent, request.authorization, body)
-        return await endpoint.respond(request.context, post, request.trace)
+        request.body = await body_reader.body(request)
+        request.size = len(request.body)
+        return await endpoint.respond(request, sent)
     except RpcError as error:
         return endpoint.of_rpc_error(error)
     except ApiError as error:

@@ -11,22 +11,18 @@ are required.
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 import orjson
 
 from quota import plans
 from serve.access import counter_headers
-from serve.access.admission import Call
 from serve.access.call import CallResult, Content
-from serve.access.context import ServerContext
 from serve.contract import company_fields, feature
 from serve.contract.answers import Activite
 from serve.contract.company_answers import TexteVoulu
 from serve.contract.declaration import AbsentKey, Schema, component_schema
 from serve.contract.errors import CODES, ApiError
-from serve.observe.log import RequestTrace
 from serve.observe.metrics import REFUSALS
 from serve.request.reader import Pairs
 
@@ -60,16 +56,6 @@ _REMEDIES: Final[Mapping[str, str]] = {
     "quota_api": "explain_plan tells when the counters begin again.",
     "trop_de_requetes": "Wait, then call again.",
 }
-
-
-class ToolCall(NamedTuple):
-    """A call of a tool: the headers that identify the caller, and the arguments, in `call` as parameters."""
-
-    context: ServerContext
-    authorization: Sequence[str]
-    trace: RequestTrace
-    call: Call
-    given: Mapping[str, Any] = MappingProxyType({})
 
 
 class ToolResult(NamedTuple):

@@ -7,6 +7,7 @@ The cost follows from the operation.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache, partial
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
@@ -20,11 +21,11 @@ from serve.contract.seed_tables import analysis_credits
 from serve.contract.text import feature_texts
 from serve.generation.open_generation import OpenGeneration
 from serve.surfaces.mcp import arguments, results
-from serve.surfaces.mcp.results import ToolCall, ToolResult
+from serve.surfaces.mcp.results import ToolResult
 
-Run = Callable[[ToolCall], Awaitable[ToolResult]]
+Run = Callable[[Request], Awaitable[ToolResult]]
 # The document of a tool from the content of a result.
-Shape = Callable[[ToolCall, CallResult[Any]], Mapping[str, Any]]
+Shape = Callable[[Request, CallResult[Any]], Mapping[str, Any]]
 
 # The other hints mean something only for tools that change things (server/tools, "ToolAnnotations").
 _ANNOTATIONS: Final = {"readOnlyHint": True, "openWorldHint": False}
@@ -37,7 +38,7 @@ _CALL: Final = "Counts as one API call."
 _NO_FIGURES: Final[Mapping[str, int]] = MappingProxyType({})
 
 
-def whole_answer(_call: ToolCall, result: CallResult[Any]) -> Mapping[str, Any]:
+def whole_answer(_call: Request, result: CallResult[Any]) -> Mapping[str, Any]:
     """The answer without nulls, its lists and texts cut until it fits."""
     room = results.LARGEST - results.AROUND
     shown: dict[str, Any] = results.shorten_to_fit(
@@ -176,41 +177,39 @@ def _first_sentence(text: str) -> str:
 # -- a tool that is an operation: its rights and its price are those of the route -----------
 
 
-def of_operation(operation: Operation, shape: Shape) -> Callable[[ToolCall], Awaitable[ToolResult]]:
+def of_operation(operation: Operation, shape: Shape) -> Callable[[Request], Awaitable[ToolResult]]:
     """What runs an operation for a model."""
     return partial(_run, operation, shape)
 
 
-async def _run(operation: Operation, shape: Shape, call: ToolCall) -> ToolResult:
+async def _run(operation: Operation, shape: Shape, call: Request) -> ToolResult:
     result = await _result(operation, call)
     # An invalid key is a refusal that shows something; a 401 for accounts alone shows nothing.
     shown = None if result.content is None else shape(call, result)
     return results.of_result(result, shown)
 
 
-async def _result(operation: Operation, call: ToolCall) -> CallResult[Any]:
-    context, trace, run = call.context, call.trace, operation.run
+async def _result(operation: Operation, call: Request) -> CallResult[Any]:
+    run = operation.run
     assert run is not None
     if operation.kind == "list":
-        return admission.public_list(context, run, call.call, trace)
+        return admission.public_list(call, run)
     if operation.kind == "free":
-        return await admission.free_list(context, call.authorization, run, call.call, trace)
-    admitted = await admission.admit(context, call.authorization, trace)
+        return await admission.free_list(call, run)
+    await admission.admit(call)
     if operation.account:
-        admission.require_account(admitted)
+        admission.require_account(call)
 
     def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Any]:
-        given = (context.plans,) if operation.kind == "analysis" else ()
-        ready: PreparedCall[Any] = run(_with_segments(operation, request), generation, *given)
+        ready: PreparedCall[Any] = run(_with_segments(operation, request), generation)
         return ready
 
-    return await admission.perform(context, admitted, prepare, call.call, trace)
+    return await admission.perform(call, prepare)
 
 
 def _with_segments(operation: Operation, request: Request) -> Request:
     """The request with the arguments that stand in the path of the operation taken from the others."""
     names = arguments.path_names(operation)
     segments = tuple(results.argument_value(request.pairs, name) for name in names)
-    return request._replace(
-        segments=segments, pairs=[pair for pair in request.pairs if pair[0] not in names]
-    )
+    pairs = [pair for pair in request.pairs if pair[0] not in names]
+    return replace(request, segments=segments, read=lambda: pairs)

@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 from quota.accounts import subscribed_plan
 from quota.errors import StoreUnavailable
 from serve.access.burst_gate import Limiter
-from serve.access.call import Response, of_error
+from serve.access.call import Request, Response, of_error
 from serve.access.context import ServerContext
 from serve.access.rights import VISITOR, Caller
 from serve.contract import errors
@@ -24,7 +24,6 @@ from serve.contract.errors import ApiError
 from serve.contract.feature import Feature, OpenFeature
 from serve.contract.secret_mask import mask_keys
 from serve.http.body_reader import body, form_error, form_fields, form_parts
-from serve.http.http_request import HttpRequest
 from serve.request import accept, json_body, reader
 from serve.surfaces.site import cookies, page_errors, page_request, render, sessions
 from serve.surfaces.site.page_request import (
@@ -53,28 +52,28 @@ class Website:
     def __init__(self, pages: PageContext) -> None:
         self._pages = pages
 
-    async def respond(self, request: HttpRequest) -> Response:
+    async def respond(self, request: Request) -> Response:
         """The page that a request asks for.
 
         Raises:
             ApiError: 404, 405, 400, 413, 415, 403, and those of the page.
             StoreUnavailable: a session cannot be looked up, or it is not counted, or `maybe_done`.
         """
-        message, target, trace = request.message, request.target, request.trace
-        resolution = self._pages.pages.resolve(target.path)
+        trace, is_form = request.trace, request.method == "POST"
+        resolution = self._pages.pages.resolve(request.path)
         session = await self._session(request)
         if session is None:
             await request.context.lanes.enter(trace)
         self._count(request, resolution and resolution[0])
         if resolution is None:
-            raise request.context.product.unknown_path(target.path)
+            raise request.context.product.unknown_path(request.path)
         route, segments = resolution
         trace.route = route.name
-        if message.method not in route.methods:
-            raise errors.methode_non_autorisee(message.method, ", ".join(route.methods))
-        trace.pairs = reader.query_pairs(target.query, route.pairs)
+        if request.method not in route.methods:
+            raise errors.methode_non_autorisee(request.method, ", ".join(route.methods))
+        trace.pairs = reader.query_pairs(request.query, route.pairs)
         form, file = _NO_FORM, b""
-        if message.method == "POST":
+        if is_form:
             if route.guarded and not _is_same_origin(request):
                 raise page_errors.formulaire_refuse()
             form, file = await _form(request, route)
@@ -82,32 +81,32 @@ class Website:
             request, segments=segments, form=form, session=session, remembers=route.remembers
         )
         linked = tuple(pair for pair in page.pairs if pair[0] in route.parameters)
-        page = replace(page, file=file, is_gone=request.is_gone, linked=linked)
-        if message.method == "POST" and route.guarded and not render.is_token_valid(page):
+        page = replace(page, file=file, linked=linked)
+        if is_form and route.guarded and not render.is_token_valid(page):
             raise page_errors.formulaire_refuse()
         if route.personal and session is None:
             if _LOG_IN not in self._pages.pages:
-                raise request.context.product.unknown_path(target.path)
-            suite = target.path if route.get else ""
+                raise request.context.product.unknown_path(request.path)
+            suite = request.path if route.get else ""
             return render.see_other(f"{_LOG_IN}?suite={quote(suite, safe='/')}")
         if route.personal and session:
             request.context.gate.account_page(session.person.id, page.now)
-        handler = route.post if message.method == "POST" else route.get
+        handler = route.post if is_form else route.get
         assert handler  # the method is one of the route's
         if route.kept and handler is route.get and session is None and not page.pairs:
             return await self._kept_page(page, handler)
         return await handler(page)
 
-    def _count(self, request: HttpRequest, route: WebRoute | None) -> None:
+    def _count(self, request: Request, route: WebRoute | None) -> None:
         """Count a page, or a file of pages, in the limit of its address, before its body is read."""
-        message, trace, context = request.message, request.trace, request.context
+        trace, context = request.trace, request.context
         if route and route.is_file:
             context.gate.files(trace.address, context.now())
             return
         sent = 0
-        if message.method == "POST":  # a body of unknown length may be as large as there may be
+        if request.method == "POST":  # a body of unknown length may be as large as there may be
             largest = route.file or json_body.LARGEST if route else 0
-            length = message.content_length
+            length = request.message.content_length
             sent = largest if length is None else min(length, largest)
         context.gate.pages(trace.address, context.now(), sent)
 
@@ -122,26 +121,15 @@ class Website:
                 self._pages.kept.keep(generation, key, kept)
         return render.with_visit(page, kept)
 
-    async def error_for_person(self, request: HttpRequest, error: ApiError) -> Response:
-        """`error_response`, whose page shows a person who is logged in as such."""
+    async def error_for_person(self, request: Request, error: ApiError) -> Response:
+        """An error as a page, for a person who is logged in, too; as JSON for a client that does not prefer HTML."""
         session, is_known = None, False
         try:
             session = await self._session(request)
         except (ApiError, StoreUnavailable):  # the error may be that there is no store
             is_known = sessions.is_signed(self._pages, self._cookie(request))
-        return self.error_response(request, error, session, is_known=is_known)
-
-    def error_response(
-        self,
-        request: HttpRequest,
-        error: ApiError,
-        session: Session | None = None,
-        *,
-        is_known: bool = False,
-    ) -> Response:
-        """An error as a page, or as JSON for a client that does not prefer HTML."""
         with suppress(ApiError):  # the query string itself may be the error
-            request.trace.pairs = reader.query_pairs(request.target.query, page_request.PAIRS)
+            request.trace.pairs = reader.query_pairs(request.query, page_request.PAIRS)
         page = replace(self._page_request(request, session=session), is_known=is_known)
         if not page.html:
             return of_error(error, request.lang)
@@ -164,7 +152,7 @@ class Website:
         headers = {**kept.headers, **error.headers}
         return render.with_visit(page, kept._replace(body=body, headers=headers))
 
-    async def _session(self, request: HttpRequest) -> Session | None:
+    async def _session(self, request: Request) -> Session | None:
         """The session of the request's cookie.
 
         Raises:
@@ -178,23 +166,22 @@ class Website:
             else None
         )
 
-    def _cookie(self, request: HttpRequest) -> str | None:
+    def _cookie(self, request: Request) -> str | None:
         """The cookie of a session."""
         kept = cookies.read(request.message.headers.get("Cookie"))
         return kept.get(cookies.name(cookies.SESSION, secure=self._pages.is_secure))
 
     def _page_request(
         self,
-        request: HttpRequest,
+        request: Request,
         *,
         segments: tuple[str, ...] = (),
         form: Mapping[str, str] = _NO_FORM,
         session: Session | None = None,
         remembers: bool = False,
     ) -> PageRequest:
-        message, target, trace, context = request
-        pages = self._pages
-        headers = message.headers
+        pages, context, trace = self._pages, request.context, request.trace
+        headers = request.message.headers
         kept = cookies.read(headers.get("Cookie"))
         known_lang, known_nonce = cookies.read_visit(kept, secure=pages.is_secure)
         wanted = page_request.last_value(trace.pairs, "lang")
@@ -206,7 +193,7 @@ class Website:
         trace.account = session.account.id if session else None
         return PageRequest(
             context=pages,
-            path=target.path,
+            path=request.path,
             segments=segments,
             # A search form repeats what was sent.
             pairs=tuple(
@@ -221,7 +208,7 @@ class Website:
             keep=f"{lang}.{nonce}" if is_new else None,
             html=accept.prefers_html(headers.get("Accept")),
             markdown=accept.wants_markdown(headers.get("Accept", "")),
-            head=message.method == "HEAD",
+            sent=request,
             trace=trace,
             now=context.now(),
             device=kept.get(cookies.name(cookies.DEVICE, secure=pages.is_secure), ""),
@@ -235,13 +222,13 @@ def _caller(context: ServerContext, session: Session | None) -> Caller:
     return Caller(subscribed_plan(session.account, context.plans), account=session.account)
 
 
-def _origin(request: HttpRequest) -> str:
+def _origin(request: Request) -> str:
     """The address of this server, as the visitor calls it; only the visitor knows without `base_url`."""
     host = request.message.headers.get("Host", "")
     return request.context.config.base_url or f"http://{host}"
 
 
-def _is_same_origin(request: HttpRequest) -> bool:
+def _is_same_origin(request: Request) -> bool:
     """Was the form sent by a page of this server, as far as the browser tells?
 
     Without `base_url` a proxy may have removed https, so only the hosts are compared.
@@ -251,11 +238,11 @@ def _is_same_origin(request: HttpRequest) -> bool:
     if origin is None:
         return headers.get("Sec-Fetch-Site", "same-origin") in ("same-origin", "none")
     if base := request.context.config.base_url:
-        return origin == "{0.scheme}://{0.netloc}".format(urlsplit(base))
-    return urlsplit(origin).netloc == headers.get("Host")
+        return bool(origin == "{0.scheme}://{0.netloc}".format(urlsplit(base)))
+    return bool(urlsplit(origin).netloc == headers.get("Host"))
 
 
-async def _form(request: HttpRequest, route: WebRoute) -> tuple[dict[str, str], bytes]:
+async def _form(request: Request, route: WebRoute) -> tuple[dict[str, str], bytes]:
     """The fields of a form and its file; of two fields with one name the last counts.
 
     Raises:
@@ -263,17 +250,17 @@ async def _form(request: HttpRequest, route: WebRoute) -> tuple[dict[str, str], 
     """
     message = request.message
     if route.signature:  # a message of another service: the page checks who signed it
-        return {"signature": message.headers.get(route.signature, "")}, await body(message)
+        return {"signature": message.headers.get(route.signature, "")}, await body(request)
     kind = message.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if route.file and kind == _FORM_WITH_FILE:
         return await _form_with_file(request, route)
     if kind != _FORM:
         raise errors.type_non_supporte(kind[:100], _FORM)
-    return dict(await form_fields(await body(message), route.fields)), b""
+    return dict(await form_fields(await body(request), route.fields)), b""
 
 
-async def _form_with_file(request: HttpRequest, route: WebRoute) -> tuple[dict[str, str], bytes]:
-    parts = await form_parts(request.message, route.file, route.fields)
+async def _form_with_file(request: Request, route: WebRoute) -> tuple[dict[str, str], bytes]:
+    parts = await form_parts(request, route.file, route.fields)
     try:
         # A file stands in the form by its name, as in those of browsers without multipart.
         fields = {

@@ -15,7 +15,7 @@ from quota.accounts import Account
 from quota.ledger.calls import Meter
 from quota.ledger.people import Person
 from quota.store.interface import LedgerStore, Store
-from serve.access.call import Response
+from serve.access.call import Request, Response
 from serve.access.context import ServerContext
 from serve.access.rights import Caller
 from serve.contract.feature import Product
@@ -266,8 +266,7 @@ class PageRequest:
         keep: the new value of the cookie `visite`, or None.
         html: the client prefers a page to JSON.
         markdown: the client prefers Markdown to a page.
-        head: only the headers are wanted.
-        is_gone: whether the visitor has left, so that nobody waits for a file any more.
+        sent: the request as it was sent.
     """
 
     context: PageContext
@@ -283,11 +282,10 @@ class PageRequest:
     keep: str | None
     html: bool
     markdown: bool
-    head: bool
+    sent: Request
     trace: RequestTrace
     now: datetime
     file: bytes = b""
-    is_gone: Callable[[], bool] = lambda: False
     device: str = ""
     is_known: bool = False
     linked: Pairs = ()
@@ -319,6 +317,17 @@ class PageRequest:
     def token_owner(self) -> str:
         """The value that form tokens are bound to: the session, or else the browser."""
         return self.session.token.hex() if self.session else self.nonce
+
+    def ask(self, path: str, pairs: Pairs | None = None) -> Request:
+        """The request for the operation at `path`, with the rights, language and path of the page.
+
+        Args:
+            pairs: the parameters; None for those of the page.
+        """
+        given = self.pairs if pairs is None else pairs
+        return self.sent.nested(
+            path, lambda: given, segments=self.segments, caller=self.caller, lang=self.lang
+        )
 
     def t(self, fr: str, en: str) -> str:
         """The text in the visitor's language."""

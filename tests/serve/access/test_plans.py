@@ -15,10 +15,11 @@ from serve.access.rights import Caller
 from serve.features.record.operations import societe
 from serve.features.search.societes import societes
 from serve.generation.open_generation import OpenGeneration
+from serve.observe.log import RequestTrace
 from serve.request.reader import Pairs
 from shards.codec.record import CONTACTS
 from shards.query import ORDERS
-from tests.serve.client import Served
+from tests.serve.client import Served, unstarted_context
 from tests.serve.world import COMPANIES, CONTACT, STATEMENTS
 
 PLANS = plans.load()
@@ -30,8 +31,9 @@ def ask(
     slug: str, pairs: Pairs = (), segments: tuple[str, ...] = (), base_url: str = ""
 ) -> Request:
     path = "/".join(("/api/v1/societes", *segments))
-    caller = Caller(PLANS[slug])
-    return Request(path, segments, pairs, caller, OFFERS[slug], base_url, None)
+    context, caller = unstarted_context(base_url), Caller(PLANS[slug])
+    trace = RequestTrace("", path)
+    return Request(context, trace, caller, path, context.now(), lambda: pairs, segments=segments)
 
 
 def made(prepared: PreparedCall[Content]) -> Response:

@@ -4,12 +4,12 @@ from typing import get_args
 
 from serve.app import PRODUCT
 from serve.contract.feature import Kind
-from serve.http.handlers import MAKERS
+from serve.http.handlers import HANDLERS
 
 
 def test_every_kind_has_one_handler_and_every_operation_a_kind() -> None:
-    assert sorted(MAKERS) == sorted(get_args(Kind))
-    assert {one.kind for one in PRODUCT.operations} == set(MAKERS)
+    assert sorted(HANDLERS) == sorted(get_args(Kind))
+    assert {one.kind for one in PRODUCT.operations} == set(HANDLERS)
 
 
 def test_operations_have_names_and_methods_of_their_own() -> None:

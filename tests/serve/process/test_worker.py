@@ -3,17 +3,22 @@
 import asyncio
 import ctypes
 import os
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
+from serve.access.call import Request
+from serve.access.rights import Caller
 from serve.contract import activities
 from serve.features.service import operations
 from serve.generation.current_generation import CurrentGeneration
+from serve.observe.log import RequestTrace
 from serve.process import worker
 from tests import world
+from tests.serve.client import unstarted_context
 from tests.world import company
 
 
@@ -79,9 +84,14 @@ def test_a_server_is_ready_after_a_minute_though_it_is_still_read(
         world.publish(tmp_path, [company("EE", "1", "Łódź OÜ")])
         current.start()
         worker.StartupReader(current).hold_back()
-        statuses = [operations.readyz(current.status, True, "fr").status]
+        context = replace(unstarted_context(), published=current)
+        context.holder.start()
+        visitor = Caller(context.plans["visiteur"])
+        request = Request(context, RequestTrace("", "/"), visitor, "/readyz", context.now())
+        statuses = [(await operations.readyz(request)).status]
         await asyncio.sleep(0.2)
-        statuses.append(operations.readyz(current.status, True, "fr").status)
+        statuses.append((await operations.readyz(request)).status)
+        context.holder.close()
         current.close()
         return statuses
 
