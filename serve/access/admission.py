@@ -193,11 +193,12 @@ def unavailable_response(request: Request, error: StoreUnavailable) -> Response:
 
 
 def _with_bad_key(result: CallResult[T]) -> CallResult[T]:
-    """401 with the complete result of a visitor, if that is JSON: a page has no place for the error."""
-    content = None if "Content-Type" in result.headers else result.content
-    error = errors.cle_invalide(served=content is not None)
+    """401 with the complete result of a visitor; what is no JSON has no place for the error."""
+    is_served = result.content is not None
+    error = errors.cle_invalide(served=is_served)
     headers = NO_STORE | _true_of_401(result.headers) | error.headers
-    return result._replace(status=error.status, content=content, headers=headers, error=error)
+    body = result.body if is_served else None
+    return result._replace(status=error.status, headers=headers, error=error, body=body)
 
 
 def _bad_key(error: ApiError) -> ApiError:

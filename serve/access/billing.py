@@ -88,7 +88,7 @@ async def _run_for_visitor(prepared: PreparedCall[T], request: Request) -> CallR
     except ApiError as error:
         error.headers |= headers
         raise
-    return CallResult(result.status, result.content, {**result.headers, **headers})
+    return result._replace(headers={**result.headers, **headers})
 
 
 async def _run_call(
@@ -203,9 +203,7 @@ def _with_counters(
     credits: tuple[int, int] | None = None,
 ) -> CallResult[T]:
     headers = {**result.headers, **_headers(request, meter, credits)}
-    return CallResult(
-        result.status, result.content, headers, outcome, result.error, matched=result.matched
-    )
+    return result._replace(headers=headers, outcome=outcome)
 
 
 def _credits_epuises(
@@ -278,13 +276,13 @@ def _preview(prepared: PreparedCall[T], error: ApiError, headers: Headers) -> Ca
     return CallResult(error.status, prepared.preview(error), all_headers, error.code, error)
 
 
-async def _make(prepared: PreparedCall[T], request: Request) -> CallResult[Any]:
+async def _make(prepared: PreparedCall[T], request: Request) -> CallResult[T]:
     """The result; that of the API is encoded here, before anything is charged for it."""
     result = await prepared.run()
     return result.encoded() if request.as_json else result
 
 
-async def _make_or_refuse(prepared: PreparedCall[T], request: Request) -> CallResult[Any]:
+async def _make_or_refuse(prepared: PreparedCall[T], request: Request) -> CallResult[T]:
     """The result, which may be the error that there is no such company."""
     try:
         return await _make(prepared, request)

@@ -167,15 +167,6 @@ class Content(Protocol):
 T_co = TypeVar("T_co", bound=Content, covariant=True)
 
 
-class EncodedContent(NamedTuple):
-    """Content that has been encoded already."""
-
-    body: bytes
-
-    def json(self) -> bytes:
-        return self.body
-
-
 class CallResult(NamedTuple, Generic[T_co]):
     """The result of a call, before it is encoded.
 
@@ -185,6 +176,7 @@ class CallResult(NamedTuple, Generic[T_co]):
         error: the refusal; content beside it is what the caller may see all the same (A1, D10).
         free: it has nothing to pay for, so it costs a call and no more.
         matched: the companies that lines of a list mean, by country and identifier (X19).
+        body: the content as JSON, once it is encoded; without a content, what is sent as it is.
     """
 
     status: int
@@ -194,26 +186,21 @@ class CallResult(NamedTuple, Generic[T_co]):
     error: ApiError | None = None
     free: bool = False
     matched: Sequence[tuple[str, str]] = ()
+    body: bytes | None = None
+
+    def encoded(self) -> "CallResult[T_co]":
+        """The same result with its content as JSON."""
+        if self.body is not None or self.content is None:
+            return self
+        return self._replace(body=self.content.json())
 
     def response(self, lang: str) -> Response:
         """The result as JSON; an error speaks `lang`."""
-        content, error, headers = self.content, self.error, self.headers
-        body = b"" if content is None else content.json()
+        body, error, headers = self.encoded().body or b"", self.error, self.headers
         if error is not None:
             headers = in_language(headers, lang)
             body = envelope.with_error(body, error, lang) if body else error.body(lang)
         return Response(self.status, body, headers, self.outcome)
-
-    def encoded(self) -> "CallResult[Content]":
-        """The same result with its content as JSON."""
-        assert self.content is not None  # a call that has nothing to show raises ApiError
-        return CallResult(
-            self.status,
-            EncodedContent(self.content.json()),
-            self.headers,
-            free=self.free,
-            matched=self.matched,
-        )
 
 
 class PreparedCall(NamedTuple, Generic[T_co]):

@@ -14,7 +14,6 @@ from serve.access.call import (
     PRIVATE,
     CallResult,
     Content,
-    EncodedContent,
     PreparedCall,
     Request,
     Response,
@@ -211,7 +210,7 @@ def _company(what: str, identifier: str, generation: OpenGeneration) -> Prepared
         }
 
     async def run() -> CallResult[Content]:
-        return CallResult(status, EncodedContent(body), headers)
+        return CallResult(status, None, headers, body=body)
 
     return PreparedCall(run, tag, headers, calls=0)
 

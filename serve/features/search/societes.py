@@ -1,6 +1,5 @@
 """GET /api/v1/societes: the search (§4.4)."""
 
-from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Final
 from urllib.parse import quote_plus
@@ -8,12 +7,10 @@ from urllib.parse import quote_plus
 from serve.access import rights
 from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
 from serve.access.envelope import SearchResult
-from serve.access.rights import Caller, Window
+from serve.access.rights import Window
 from serve.contract import activities, seed_tables
 from serve.generation import company_ids
-from serve.generation.company_ids import FoundCompanies
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
-from serve.request.reader import ParsedParameters
 from shards.query import Query
 from shards.search import result_page
 from shards.search.search import ShardSet, records, search, search_within
@@ -77,7 +74,11 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
         link = _link(request, generation.id, window, page.total)
         return CallResult(200, result, headers | link)
 
-    return PreparedCall(run, tag, headers, named=_named_lookup(asked, caller, generation))
+    prepared = PreparedCall(run, tag, headers)
+    named = asked.companies
+    if named and caller.account and len(named) > rights.most_rows(plan):  # more than it shows (X19)
+        return prepared._replace(named=partial(company_ids.find, generation.shards, named))
+    return prepared
 
 
 def _instead(base: ShardSet, query: Query) -> tuple[list[NearestText], list[ProposedSearch]]:
@@ -88,18 +89,6 @@ def _instead(base: ShardSet, query: Query) -> tuple[list[NearestText], list[Prop
     if not proposed and not meant:
         meant = proposals.longest_parts(base, query, activities.function_words())
     return meant, proposed
-
-
-def _named_lookup(
-    asked: ParsedParameters, caller: Caller, generation: OpenGeneration
-) -> Callable[[], Awaitable[FoundCompanies]] | None:
-    """Looks up the companies of `ids`, where an account names more than its plan shows (X19)."""
-    plan, companies = caller.plan, asked.companies
-    if not companies or caller.account is None:
-        return None
-    if len(companies) <= rights.most_rows(plan):
-        return None
-    return partial(company_ids.find, generation.shards, companies)
 
 
 def _link(request: Request, version: str, window: Window, total: int) -> dict[str, str]:
