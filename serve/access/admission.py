@@ -73,7 +73,7 @@ async def admit(request: Request, meter_headers: MeterHeaders = billing.current_
     context, sent = request.context, request.authorization
     request.caller = await identify(sent, context.plans, context.holder.find)
     if request.caller.account:
-        context.key_usage.note(request.store, sent[0], context.now().date())
+        context.key_usage.note(request.store, sent[0], request.now.date())
     await admit_caller(request, meter_headers)
 
 

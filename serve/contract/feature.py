@@ -29,7 +29,7 @@ from serve.contract.parameters import LINES_PER_CALL, MOST_LINES, VISITOR_LINES,
 from serve.contract.seed_tables import fill_prices
 from serve.contract.text import TABLES, Lang, Text, feature_texts, read_rows
 
-# How an operation is served: a handler each, in serve/http/handlers.py; the last four bring their own.
+# How an operation is served, by serve/http/handlers.py.
 Kind = Literal[
     "list",  # public, whatever the key
     "free",  # shows companies as far as the plan goes, and is not counted
@@ -83,8 +83,9 @@ class Operation:
         id: its `operationId`.
         path: with the names of its variable parts: `/api/v1/societes/{iso}/{id}`.
         route: the name of the path in metrics, logs and examples.
-        run: what makes the answer, with the arguments that its kind has; those of the last four kinds take the
-            HTTP request.
+        run: makes the answer. Of the first five kinds it takes the request and a generation and returns a
+            `PreparedCall`, of a list a result. Of the others it takes the request; that of an account returns a
+            result, all others a response.
         answer: the object of a 200, where it is JSON.
         refused: the object of a 401 that has what a visitor gets beside the error (§5 rule 4).
         unavailable: the object of a 503 that has what is shown while nothing can be counted.

@@ -2,5 +2,5 @@
 
 Read `app` first (the steps of every request, and the site that answers paths of no operation), then `router` (paths)
 and `handlers` (the few ways to serve an operation). `connection`, `reply` (headers and bytes) and `body_reader` deal
-with sockets. `http_request` is a request as routes see it, `compression` the encodings of a body.
+with sockets, `compression` with the encodings of a body.
 """
