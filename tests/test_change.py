@@ -45,7 +45,7 @@ class Naissances(AnswerObject):
 
 from functools import partial
 
-from serve.access.call import PRIVATE, CallResult, PreparedCall, Request
+from serve.access.call import PRIVATE, Result, PreparedCall, Request
 from serve.access.call import etag
 from serve.contract.feature import Feature
 from serve.contract.feature import Operation
@@ -69,9 +69,9 @@ def births(request: Request, generation: OpenGeneration) -> PreparedCall[Naissan
 
 async def run(
     generation: OpenGeneration, country: str, year: int, headers: dict[str, str]
-) -> CallResult[Naissances]:
+) -> Result[Naissances]:
     total = count(generation, country, year)
-    return CallResult(200, Naissances(pays=country, annee=year, total=total), headers)
+    return Result(200, Naissances(pays=country, annee=year, total=total), headers)
 
 
 def count(generation: OpenGeneration, country: str, year: int) -> int:

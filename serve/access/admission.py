@@ -10,7 +10,7 @@ The status of a call with an invalid key is 401, whatever else is wrong with the
 is what a visitor would get, and reports what else is wrong: nothing is ignored silently.
 
 The companies that an account matched are remembered, and a search that names them shows all of them (extensions X19).
-A match says which they are (`CallResult.matched`), and a search which companies it names where the plan would show
+A match says which they are (`Result.matched`), and a search which companies it names where the plan would show
 fewer (`PreparedCall.named`). Without its store a match is answered and not remembered, and the plan decides what a
 search shows: neither is worth a 503.
 """
@@ -28,13 +28,13 @@ from serve.access import billing, counter_headers, loop_guard
 from serve.access.billing import UnchargedError
 from serve.access.call import (
     NO_STORE,
-    CallResult,
     Content,
     Prepare,
     PreparedCall,
     PublicList,
     Request,
     Response,
+    Result,
     not_modified,
     of_error,
 )
@@ -119,7 +119,7 @@ def largest_body(request: Request, most: int) -> int:
     return most if request.caller.account else min(most, VISITOR_BODY)
 
 
-async def perform(request: Request, prepare: Prepare[T]) -> CallResult[T]:
+async def perform(request: Request, prepare: Prepare[T]) -> Result[T]:
     """Make a search or a record, as far as the plan of the caller goes.
 
     Raises:
@@ -142,7 +142,7 @@ async def perform(request: Request, prepare: Prepare[T]) -> CallResult[T]:
     return _with_bad_key(result) if request.caller.refused else result
 
 
-def public_list(request: Request, route: PublicList[T]) -> CallResult[T]:
+def public_list(request: Request, route: PublicList[T]) -> Result[T]:
     """A public list: a key, valid or not, changes nothing there (A2).
 
     Raises:
@@ -156,7 +156,7 @@ def public_list(request: Request, route: PublicList[T]) -> CallResult[T]:
         return route(request, generation)
 
 
-async def free_list(request: Request, prepare: Prepare[T]) -> CallResult[T]:
+async def free_list(request: Request, prepare: Prepare[T]) -> Result[T]:
     """A list that depends on the plan of the caller: limited as public lists are, and not counted (X0).
 
     Raises:
@@ -192,7 +192,7 @@ def unavailable_response(request: Request, error: StoreUnavailable) -> Response:
     return of_error(refusal, request.lang)
 
 
-def _with_bad_key(result: CallResult[T]) -> CallResult[T]:
+def _with_bad_key(result: Result[T]) -> Result[T]:
     """401 with the complete result of a visitor; what is no JSON has no place for the error."""
     is_served = result.content is not None
     error = errors.cle_invalide(served=is_served)

@@ -18,10 +18,10 @@ from quota.store.interface import Store
 from serve.access import counter_headers
 from serve.access.call import (
     NO_STORE,
-    CallResult,
     Content,
     PreparedCall,
     Request,
+    Result,
     not_modified,
 )
 from serve.access.counter_headers import Headers
@@ -38,12 +38,12 @@ T = TypeVar("T", bound=Content)
 class UnchargedError(StoreUnavailable):
     """A record could not be charged; `result` is what may be sent instead."""
 
-    def __init__(self, cause: StoreUnavailable, result: CallResult[Content]) -> None:
+    def __init__(self, cause: StoreUnavailable, result: Result[Content]) -> None:
         super().__init__(str(cause))
         self.result = result
 
 
-async def run(prepared: PreparedCall[T], request: Request) -> CallResult[T]:
+async def run(prepared: PreparedCall[T], request: Request) -> Result[T]:
     """Answer a prepared call: 304 → daily 429 → work → charge (D5).
 
     Raises:
@@ -78,7 +78,7 @@ def _headers(request: Request, meter: Meter, credits: tuple[int, int] | None = N
     return headers if credits is None else {**headers, **counter_headers.credits(*credits)}
 
 
-async def _run_for_visitor(prepared: PreparedCall[T], request: Request) -> CallResult[T]:
+async def _run_for_visitor(prepared: PreparedCall[T], request: Request) -> Result[T]:
     """A visitor's search or preview, which is not metered (A10, D14)."""
     headers = counter_headers.visitor(request.limits, request.left, request.now)
     if prepared.is_known(request):
@@ -92,12 +92,12 @@ async def _run_for_visitor(prepared: PreparedCall[T], request: Request) -> CallR
 
 
 async def _run_call(
-    prepared: PreparedCall[T], request: Request, ready: CallResult[T] | None = None
-) -> CallResult[T]:
+    prepared: PreparedCall[T], request: Request, ready: Result[T] | None = None
+) -> Result[T]:
     """A call that costs no credits; `ready` is its result, if that was made already."""
     store, account, plan, now = request.store, request.account.id, request.caller.plan, request.now
     taken = store.take(account, plan.appels_api_par_jour, now)
-    result: CallResult[T] | None = None
+    result: Result[T] | None = None
     try:
         result = ready or await _make_or_refuse(prepared, request)
     finally:
@@ -117,7 +117,7 @@ async def _run_call(
     return _with_counters(request, result, meter, "taken", (0, usage.credits.left))
 
 
-async def _run_several(prepared: PreparedCall[T], request: Request) -> CallResult[T]:
+async def _run_several(prepared: PreparedCall[T], request: Request) -> Result[T]:
     """Work that counts as several calls, or as none; all are granted before it begins, or none is counted."""
     store, account, now = request.store, request.account.id, request.now
     limit, wanted = request.caller.plan.appels_api_par_jour, prepared.calls
@@ -141,7 +141,7 @@ async def _give_back(request: Request, calls: int) -> None:
         await request.store.give_back(request.account.id, request.now)
 
 
-async def _run_charged(prepared: PreparedCall[T], request: Request) -> CallResult[T]:
+async def _run_charged(prepared: PreparedCall[T], request: Request) -> Result[T]:
     """A full record: a call, and credits if the company was not paid for this month."""
     plan = request.caller.plan
     if prepared.trials is not None and (refusal := await _trials_spent(prepared, request)):
@@ -176,7 +176,7 @@ async def _run_charged(prepared: PreparedCall[T], request: Request) -> CallResul
     return _with_counters(request, result, meter, charge.outcome, credits)
 
 
-async def _run_head(prepared: PreparedCall[T], request: Request) -> CallResult[T]:
+async def _run_head(prepared: PreparedCall[T], request: Request) -> Result[T]:
     """A HEAD of what has a price: a call, or the refusal that GET would get now."""
     if prepared.trials is not None and (refusal := await _trials_spent(prepared, request)):
         return refusal
@@ -185,7 +185,7 @@ async def _run_head(prepared: PreparedCall[T], request: Request) -> CallResult[T
     return await _run_call(prepared, request, unpaid or result)
 
 
-async def _unpaid(prepared: PreparedCall[T], request: Request) -> CallResult[T] | None:
+async def _unpaid(prepared: PreparedCall[T], request: Request) -> Result[T] | None:
     """402 without its meters; None where the company was paid for this month, or can be."""
     store, account, now = request.store, request.account.id, request.now
     assert prepared.company
@@ -197,18 +197,18 @@ async def _unpaid(prepared: PreparedCall[T], request: Request) -> CallResult[T] 
 
 def _with_counters(
     request: Request,
-    result: CallResult[T],
+    result: Result[T],
     meter: Meter,
     outcome: str,
     credits: tuple[int, int] | None = None,
-) -> CallResult[T]:
+) -> Result[T]:
     headers = {**result.headers, **_headers(request, meter, credits)}
     return result._replace(headers=headers, outcome=outcome)
 
 
 def _credits_epuises(
     prepared: PreparedCall[T], request: Request, left: int, reset: datetime, headers: Headers
-) -> CallResult[T]:
+) -> Result[T]:
     """402 with what a visitor would see (D10); of an analysis, nothing."""
     missing = tool_remedy(
         request.caller,
@@ -222,7 +222,7 @@ def _credits_epuises(
     return _refusal(error, {**located, **headers})
 
 
-async def _trials_spent(prepared: PreparedCall[T], request: Request) -> CallResult[T] | None:
+async def _trials_spent(prepared: PreparedCall[T], request: Request) -> Result[T] | None:
     """The 403 of an analysis for which no trial is left, before anything is made; None if it may be made."""
     store, account, now = request.store, request.account.id, request.now
     assert prepared.company
@@ -237,7 +237,7 @@ async def _trials_spent(prepared: PreparedCall[T], request: Request) -> CallResu
 
 def _essai_epuise(
     prepared: PreparedCall[T], request: Request, reset: datetime, headers: Headers
-) -> CallResult[T]:
+) -> Result[T]:
     """403 with the plan that has the module of the analysis (X11); it costs no call."""
     assert prepared.company
     module = prepared.company.partition("/")[0]
@@ -264,30 +264,30 @@ def _quota_api(request: Request, meter: Meter, wanted: int = 1) -> ApiError:
     return error
 
 
-def _refusal(error: ApiError, headers: Headers) -> CallResult[T]:
-    return CallResult(error.status, None, {**NO_STORE, **headers}, error.code, error)
+def _refusal(error: ApiError, headers: Headers) -> Result[T]:
+    return Result(error.status, None, {**NO_STORE, **headers}, error.code, error)
 
 
-def _preview(prepared: PreparedCall[T], error: ApiError, headers: Headers) -> CallResult[T]:
+def _preview(prepared: PreparedCall[T], error: ApiError, headers: Headers) -> Result[T]:
     """An error with what a visitor would see: the record was not charged, so it is not sent."""
     assert prepared.preview
     located = {"Content-Location": prepared.headers["Content-Location"]}
     all_headers = {**NO_STORE, **located, **headers}
-    return CallResult(error.status, prepared.preview(error), all_headers, error.code, error)
+    return Result(error.status, prepared.preview(error), all_headers, error.code, error)
 
 
-async def _make(prepared: PreparedCall[T], request: Request) -> CallResult[T]:
+async def _make(prepared: PreparedCall[T], request: Request) -> Result[T]:
     """The result; that of the API is encoded here, before anything is charged for it."""
     result = await prepared.run()
     return result.encoded() if request.as_json else result
 
 
-async def _make_or_refuse(prepared: PreparedCall[T], request: Request) -> CallResult[T]:
+async def _make_or_refuse(prepared: PreparedCall[T], request: Request) -> Result[T]:
     """The result, which may be the error that there is no such company."""
     try:
         return await _make(prepared, request)
     except ApiError as error:
-        return CallResult(error.status, None, NO_STORE | error.headers, "", error)
+        return Result(error.status, None, NO_STORE | error.headers, "", error)
 
 
 def _daily_refusal(meter: Meter, now: datetime) -> tuple[dict[str, Any], int]:

@@ -1,9 +1,9 @@
 """The values that a call passes through.
 
-    Request → PreparedCall → CallResult → Response
+    Request → PreparedCall → Result → Response
 
 `serve/http/app.py` makes a `Request`. A route turns it into a `PreparedCall`: its parameters are valid and nothing has
-been spent yet. `billing.run` runs it, charges for it, and returns a `CallResult`. The content of a result is a value,
+been spent yet. `billing.run` runs it, charges for it, and returns a `Result`. The content of a result is a value,
 such as a page of companies or a record: the website and the tools read it, the API encodes it as JSON. Only then is it
 a `Response`.
 
@@ -167,7 +167,7 @@ class Content(Protocol):
 T_co = TypeVar("T_co", bound=Content, covariant=True)
 
 
-class CallResult(NamedTuple, Generic[T_co]):
+class Result(NamedTuple, Generic[T_co]):
     """The result of a call, before it is encoded.
 
     Attributes:
@@ -188,7 +188,7 @@ class CallResult(NamedTuple, Generic[T_co]):
     matched: Sequence[tuple[str, str]] = ()
     body: bytes | None = None
 
-    def encoded(self) -> "CallResult[T_co]":
+    def encoded(self) -> "Result[T_co]":
         """The same result with its content as JSON."""
         if self.body is not None or self.content is None:
             return self
@@ -216,7 +216,7 @@ class PreparedCall(NamedTuple, Generic[T_co]):
         named: looks up the companies that a search of an account names, where these are more than its plan shows (X19).
     """
 
-    run: Callable[[], Awaitable[CallResult[T_co]]]
+    run: Callable[[], Awaitable[Result[T_co]]]
     tag: str | None = None
     headers: Mapping[str, str] = _NO_HEADERS
     company: str | None = None
@@ -239,7 +239,7 @@ class PreparedCall(NamedTuple, Generic[T_co]):
         return matches(request.if_none_match, self.tag)
 
 
-PublicList = Callable[[Request, OpenGeneration], CallResult[T_co]]
+PublicList = Callable[[Request, OpenGeneration], Result[T_co]]
 Prepare = Callable[[Request, OpenGeneration], PreparedCall[T_co]]
 
 
@@ -273,9 +273,9 @@ def in_language(headers: Mapping[str, str], lang: str) -> dict[str, str]:
     return {**headers, "Content-Language": lang, "Vary": vary}
 
 
-def not_modified(headers: Mapping[str, str]) -> CallResult[T_co]:
+def not_modified(headers: Mapping[str, str]) -> Result[T_co]:
     """A 304: the client has the representation with these headers (RFC 9110 §15.4.5)."""
-    return CallResult(304, None, headers)
+    return Result(304, None, headers)
 
 
 @lru_cache(1_024)

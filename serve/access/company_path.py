@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 from urllib.parse import quote
 
-from serve.access.call import DATA_VERSION, CallResult, Request
+from serve.access.call import DATA_VERSION, Request, Result
 from serve.contract import errors, seed_tables
 from serve.contract.errors import ApiError
 from serve.generation.open_generation import OpenGeneration
@@ -45,9 +45,7 @@ def path_of(company: str) -> str:
     return f"/api/v1/societes/{iso2}/{quote(identifier, safe='')}"
 
 
-async def refuse_absent(
-    generation: OpenGeneration, shard: Shard, identifier: str
-) -> CallResult[Any]:
+async def refuse_absent(generation: OpenGeneration, shard: Shard, identifier: str) -> Result[Any]:
     """The 404, which says when the company was deleted, or names the companies that may be meant."""
     shards = {shard.iso2: shard}
     alike = company_numbers.find(shards, identifier, seed_tables.number_notation()).places

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final
 
 from serve.access import admission
-from serve.access.call import NO_STORE, CallResult, Content, Request, Response
+from serve.access.call import NO_STORE, Content, Request, Response, Result
 from serve.contract.feature import Kind, Operation
 from serve.generation import country_sources
 from serve.http import body_reader
@@ -58,7 +58,7 @@ async def _account(request: Request, operation: Operation) -> Response:
     """What an account reads of itself."""
     await admission.admit(request)
     admission.require_account(request)
-    result: CallResult[Content] = await _run_of(operation)(request)
+    result: Result[Content] = await _run_of(operation)(request)
     return result.response(request.lang)
 
 

@@ -14,7 +14,7 @@ from quota.ledger import account_rows
 from quota.ledger.calls import Meter
 from serve.access import counter_headers
 from serve.access.burst_gate import Limiter
-from serve.access.call import NO_STORE, CallResult, Request
+from serve.access.call import NO_STORE, Request, Result
 from serve.access.context import ServerContext
 from serve.contract.answers import Quota
 from serve.contract.feature import Feature, OpenFeature, Operation
@@ -32,7 +32,7 @@ from serve.features.account.stripe_account import StripeAccount
 from serve.request import reader
 
 
-async def compte(request: Request) -> CallResult[Compte]:
+async def compte(request: Request) -> Result[Compte]:
     """The plan, its limits, every counter, the credits and the keys of an account.
 
     Raises:
@@ -76,7 +76,7 @@ async def compte(request: Request) -> CallResult[Compte]:
         offre_suivante=orjson.Fragment(request.offer),
     )
     headers = counter_headers.calls(request.limits, usage.calls, request.left, request.now)
-    return CallResult(200, content, {**NO_STORE, **headers}, "free")
+    return Result(200, content, {**NO_STORE, **headers}, "free")
 
 
 def _account(account: Account) -> Organisation:

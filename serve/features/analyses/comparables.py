@@ -12,7 +12,7 @@ from typing import Any, Final
 import orjson
 
 from serve.access import rights
-from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
+from serve.access.call import PreparedCall, Request, Result, etag, private_headers
 from serve.access.company_path import locate, path_of, refuse_absent
 from serve.contract import reasons
 from serve.contract.parameters import VERSION, Parameter
@@ -60,7 +60,7 @@ def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Co
     shown = SocieteEtSecteur(**{name: record[name] for name in kept})
     motif = _reason(shard, row, record)
 
-    async def run() -> "CallResult[Comparables]":
+    async def run() -> "Result[Comparables]":
         base = generation.shards
         cost = _MICROSECONDS_A_ROW * nearest.rows_beside(base, shard.iso2, row)
         near_companies = await generation.in_thread(
@@ -77,7 +77,7 @@ def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Co
             offre_suivante=orjson.Fragment(request.offer),
             motif_code=motif,
         )
-        return CallResult(200, content, headers)
+        return Result(200, content, headers)
 
     return PreparedCall(run, tag, headers)
 

@@ -21,7 +21,7 @@ import orjson
 from numpy.typing import NDArray
 
 from serve.access import rights
-from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
+from serve.access.call import PreparedCall, Request, Result, etag, private_headers
 from serve.access.company_path import locate, path_of, refuse_absent
 from serve.access.rights import AnalysisTerms
 from serve.contract import reasons, seed_tables
@@ -96,12 +96,12 @@ def entreprise(request: Request, generation: OpenGeneration) -> PreparedCall[Ana
     if not shard.has_comptes(row):
         terms = AnalysisTerms(0)
 
-    async def run() -> "CallResult[AnalyseEntreprise]":
+    async def run() -> "Result[AnalyseEntreprise]":
         made = await generation.in_thread(
             _MICROSECONDS,
             lambda: _analysis(_company(shard, row), generation, caller.plan.slug, request.offer),
         )
-        return CallResult(200, reasons.with_reasons(made, request.lang), headers)
+        return Result(200, reasons.with_reasons(made, request.lang), headers)
 
     subject = f"{rights.ENTREPRISE}/{company}"
     return PreparedCall(run, tag, headers, subject, terms.cost, None, terms.trials)

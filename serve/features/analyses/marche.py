@@ -15,7 +15,7 @@ from typing import Any, Final
 import orjson
 
 from serve.access import rights
-from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
+from serve.access.call import PreparedCall, Request, Result, etag, private_headers
 from serve.contract import reasons
 from serve.contract.answers import activities_of
 from serve.contract.declaration import ABSENT
@@ -89,7 +89,7 @@ def marche(request: Request, generation: OpenGeneration) -> PreparedCall[Analyse
     )
     headers = private_headers(tag, generation.id, lang=request.lang)
 
-    async def run() -> "CallResult[AnalyseMarche]":
+    async def run() -> "Result[AnalyseMarche]":
         base = generation.shards
         query, unknown = await company_ids.resolved_query(base, asked)
         figures = generation.markets.get(query) or await _figures(generation, query)
@@ -102,7 +102,7 @@ def marche(request: Request, generation: OpenGeneration) -> PreparedCall[Analyse
             activites_comprises=activities_of(query.activites) or ABSENT,
             offre_suivante=orjson.Fragment(request.offer),
         )
-        return CallResult(200, content, headers, free=not figures.total)
+        return Result(200, content, headers, free=not figures.total)
 
     return PreparedCall(run, tag, headers, subject, terms.cost, None, terms.trials)
 

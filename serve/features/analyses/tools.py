@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from serve.access.call import CallResult, Request
+from serve.access.call import Request, Result
 from serve.contract import reasons
 from serve.contract.declaration import members, plain_value
 from serve.features.analyses.answers import AnalyseEntreprise, AnalyseMarche, Comparables
@@ -34,7 +34,7 @@ COMPARABLES: Final = results.answer_schema(Comparables)
 _FEWER_COUNTRIES: Final = "Not every ratio fits; ask for fewer countries."
 
 
-def market(_call: Request, result: CallResult[AnalyseMarche]) -> Mapping[str, Any]:
+def market(_call: Request, result: Result[AnalyseMarche]) -> Mapping[str, Any]:
     """The analysis of a market, as far as it fits: ratios without formulas."""
     analysis = results.known_values(plain_value(result.content))
     unknown = results.unknown_part(analysis.get("ids_inconnus", ()))
@@ -58,7 +58,7 @@ def market(_call: Request, result: CallResult[AnalyseMarche]) -> Mapping[str, An
     return {**document(shown), **note}
 
 
-def analysis(_call: Request, result: CallResult[AnalyseEntreprise]) -> Mapping[str, Any]:
+def analysis(_call: Request, result: Result[AnalyseEntreprise]) -> Mapping[str, Any]:
     """The analysis of one company, as far as it fits: names in English, no sources."""
     found = plain_value(result.content)
     kept = ("societe", "plan", "rangs", "alertes", "score")
@@ -82,7 +82,7 @@ def _ratio(ratio: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def comparables(_call: Request, result: CallResult[Comparables]) -> Mapping[str, Any]:
+def comparables(_call: Request, result: Result[Comparables]) -> Mapping[str, Any]:
     """The companies nearest to one, as short rows with their distances."""
     content = result.content
     assert content is not None  # as the caller of a shape knows

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
-from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
+from serve.access.call import PreparedCall, Request, Result, etag, private_headers
 from serve.access.rights import Caller, page_rows
 from serve.contract import errors
 from serve.contract.parameters import LIMIT, PAYS, VERSION, Parameter
@@ -173,9 +173,9 @@ def modifications(request: Request, generation: OpenGeneration) -> PreparedCall[
     tag = etag(generation.id, caller.plan.slug, caller.souscrit, request.offer, asked)
     headers = private_headers(tag, generation.id)
 
-    async def run() -> "CallResult[ChangesResult]":
+    async def run() -> "Result[ChangesResult]":
         entries = [entry for part in parts for entry in part.entries()]
-        return CallResult(200, ChangesResult(request, asked, page, generation.id, entries), headers)
+        return Result(200, ChangesResult(request, asked, page, generation.id, entries), headers)
 
     return PreparedCall(run, tag, headers)
 

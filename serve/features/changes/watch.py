@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Annotated, Any, Final, NamedTuple
 
-from serve.access.call import DATA_VERSION, NO_STORE, CallResult, PreparedCall, Request
+from serve.access.call import DATA_VERSION, NO_STORE, PreparedCall, Request, Result
 from serve.access.rights import Caller, page_rows
 from serve.contract import errors
 from serve.contract.answers import activities_of
@@ -269,14 +269,14 @@ def prepare_watch(request: Request, generation: OpenGeneration) -> PreparedCall[
     files = _files(_way(watch, generation, jusque), generation)
     changes = sum(sum(file.counts) for of_country in files.values() for file in of_country)
 
-    async def run() -> "CallResult[WatchResult]":
+    async def run() -> "Result[WatchResult]":
         companies = watch.companies
         named = None if companies is None else await company_ids.find(generation.shards, companies)
 
         def make() -> WatchResult:
             return _result(request, watch, generation, files, named, jusque, start)
 
-        return CallResult(200, await generation.in_thread(_MICROSECONDS * changes, make), headers)
+        return Result(200, await generation.in_thread(_MICROSECONDS * changes, make), headers)
 
     return PreparedCall(run, headers=headers)
 

@@ -11,9 +11,9 @@ from typing import Any, Final
 from serve.access.call import (
     DATA_VERSION,
     NO_STORE,
-    CallResult,
     PreparedCall,
     Request,
+    Result,
     in_language,
 )
 from serve.contract import activities, errors, reasons, seed_tables
@@ -68,7 +68,7 @@ def rapprochement(
         company = record.company(shard.record(row, coordonnees=coordonnees))
         return {name: company[name] for name in asked.colonnes}
 
-    async def run() -> "CallResult[Rapprochement]":
+    async def run() -> "Result[Rapprochement]":
         matches = await match_lines(generation, wanted, asked.limite, coordonnees=coordonnees)
         left = iter([(result, values(result)) for result in matches])
         answers = [
@@ -78,7 +78,7 @@ def rapprochement(
             for asked_line in lines
         ]
         headers = in_language({**NO_STORE, DATA_VERSION: generation.id}, lang)
-        return CallResult(
+        return Result(
             200, Rapprochement(resultats=answers), headers, matched=meant_companies(matches)
         )
 

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 import orjson
 
-from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
+from serve.access.call import PreparedCall, Request, Result, etag, private_headers
 from serve.access.rights import page_rows
 from serve.contract import company_fields, errors
 from serve.contract.errors import ApiError
@@ -136,14 +136,12 @@ def reconcile(text: str, request: Request, generation: OpenGeneration) -> Prepar
     lang = request.lang
     tag, headers = _tag_and_headers(request, generation, "queries", text, lang)
 
-    async def run() -> "CallResult[JsonContent]":
+    async def run() -> "Result[JsonContent]":
         given = [line for name in left if (line := queries[name].line) is not None]
         results = await match_lines(generation, given, most, coordonnees=coordonnees)
         found = dict(zip(left, results, strict=True))
         answer = {name: _answer(found.get(name), query, lang) for name, query in queries.items()}
-        return CallResult(
-            200, JsonContent(answer), headers, matched=meant_companies(found.values())
-        )
+        return Result(200, JsonContent(answer), headers, matched=meant_companies(found.values()))
 
     return PreparedCall(run, tag, headers, calls=-(-len(left) // LINES_PER_CALL))
 
@@ -320,10 +318,10 @@ def extend(text: str, request: Request, generation: OpenGeneration) -> PreparedC
         }
         return rows | {other: _cells(None, fields) for other in map(str, ids) if other not in rows}
 
-    async def run() -> "CallResult[JsonContent]":
+    async def run() -> "Result[JsonContent]":
         rows = await generation.in_thread(_MICROSECONDS * len(shown), read)
         meta = [{"id": field, "name": names[field]} for field in fields]
-        return CallResult(200, JsonContent({"meta": meta, "rows": rows}), headers)
+        return Result(200, JsonContent({"meta": meta, "rows": rows}), headers)
 
     return PreparedCall(run, tag, headers, calls=-(-len(shown) // LINES_PER_CALL))
 
@@ -381,7 +379,7 @@ def suggest_entities(
     most = page_rows(request.caller.plan, _SUGGESTED)
     tag, headers = _tag_and_headers(request, generation, "suggest", prefix)
 
-    async def run() -> "CallResult[JsonContent]":
+    async def run() -> "Result[JsonContent]":
         companies: list[Mapping[str, Any]] = []
         if fold(prefix):
             base, query = generation.shards, Query(q=prefix[:LONGEST_Q], tri="score")
@@ -401,7 +399,7 @@ def suggest_entities(
             }
             for company in companies
         ]
-        return CallResult(200, JsonContent({"result": rows}), headers)
+        return Result(200, JsonContent({"result": rows}), headers)
 
     return PreparedCall(run, tag, headers, calls=0)
 

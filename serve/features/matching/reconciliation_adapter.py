@@ -12,11 +12,11 @@ from serve.access import admission
 from serve.access.call import (
     NO_STORE,
     PRIVATE,
-    CallResult,
     Content,
     PreparedCall,
     Request,
     Response,
+    Result,
     etag,
     matches,
 )
@@ -209,8 +209,8 @@ def _company(what: str, identifier: str, generation: OpenGeneration) -> Prepared
             "Content-Security-Policy": _FRAMED,
         }
 
-    async def run() -> CallResult[Content]:
-        return CallResult(status, None, headers, body=body)
+    async def run() -> Result[Content]:
+        return Result(status, None, headers, body=body)
 
     return PreparedCall(run, tag, headers, calls=0)
 

@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import orjson
 
 from serve.access import rights
-from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
+from serve.access.call import PreparedCall, Request, Result, etag, private_headers
 from serve.access.company_path import locate, path_of, refuse_absent
 from serve.contract import reasons
 from serve.contract.answers import SocieteNommee
@@ -77,7 +77,7 @@ def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[Groupe]
     names = {name: record[name] for name in ("iso2", "id", "nom", "lei")}
     subject = SocieteDuGroupe(**names)
 
-    async def run() -> "CallResult[Groupe]":
+    async def run() -> "Result[Groupe]":
         groups, imports = generation.groups
         links = _links(groups, record["lei"], limit) if record["lei"] else None
         others = dict.fromkeys(_leis(links)) if links else {}
@@ -87,7 +87,7 @@ def groupe(request: Request, generation: OpenGeneration) -> PreparedCall[Groupe]
         )
         known = {lei: _company(generation, lei, found) for lei, found in places.items()}
         content = _group(subject, links, known, imports, request)
-        return CallResult(200, content, headers)
+        return Result(200, content, headers)
 
     return PreparedCall(run, tag, headers)
 

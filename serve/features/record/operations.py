@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
+from serve.access.call import PreparedCall, Request, Result, etag, private_headers
 from serve.access.company_path import (
     absent_from,
     company_names,
@@ -85,12 +85,12 @@ def _prepare_record(
     tag = etag(generation.id, plan.slug, caller.souscrit, offer, company, lang)
     headers = private_headers(tag, generation.id, path=path_of(company), lang=lang)
 
-    async def run() -> "CallResult[Record]":
+    async def run() -> "Result[Record]":
         identity = shard.record(row, coordonnees=plan.coordonnees)
         statements = (shard.comptes(row) or b"[]") if served else None
         said = message.in_language(lang) if message else None
         record = Record(caller, offer, identity, plan.coordonnees, statements, said)
-        return CallResult(200, record, headers, free=not shard.has_comptes(row))
+        return Result(200, record, headers, free=not shard.has_comptes(row))
 
     def preview(error: ApiError) -> Record:
         public = shard.record(row, coordonnees=False)
@@ -117,7 +117,7 @@ def identifiants(
     tag = etag(generation.id, plan.slug, request.caller.souscrit, "identifiants", number)
     headers = private_headers(tag, generation.id)
 
-    async def run() -> "CallResult[company_answers.Identification]":
+    async def run() -> "Result[company_answers.Identification]":
         if not matches.places:
             await refuse_deleted(generation, shards, number)
             near = await generation.in_thread(
@@ -135,7 +135,7 @@ def identifiants(
             for one in companies
         ]
         content = company_answers.Identification(type=matches.type, candidats=candidates)
-        return CallResult(200, content, headers)
+        return Result(200, content, headers)
 
     # Whoever has the answer of an absent company has none to compare with.
     return PreparedCall(run, tag if matches.places else None, headers)

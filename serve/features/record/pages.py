@@ -15,7 +15,7 @@ from math import inf, log, nextafter
 from typing import Any, Final, NamedTuple, TypeVar
 
 from serve.access import admission, billing, rights
-from serve.access.call import CallResult, Content, PreparedCall, Request, Response
+from serve.access.call import Content, PreparedCall, Request, Response, Result
 from serve.access.company_path import locate, path_of
 from serve.access.envelope import Record
 from serve.access.rights import VISITOR, AnalysisTerms, Caller
@@ -155,7 +155,7 @@ def _analysis_terms(request: PageRequest) -> AnalysisTerms | None:
 
 
 def _record_values(
-    request: PageRequest, generation: OpenGeneration, result: CallResult[Record]
+    request: PageRequest, generation: OpenGeneration, result: Result[Record]
 ) -> dict[str, Any]:
     """The values of the template for a record: full, preview or refused (402)."""
     content = result.content

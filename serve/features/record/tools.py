@@ -11,7 +11,7 @@ from itertools import groupby
 from typing import Any, Final, NamedTuple
 
 from serve.access import admission
-from serve.access.call import CallResult, PreparedCall, Request
+from serve.access.call import PreparedCall, Request, Result
 from serve.access.envelope import Record
 from serve.contract import errors
 from serve.contract.company_answers import Fiche, LigneComptes
@@ -139,7 +139,7 @@ async def read_several(call: Request) -> ToolResult:
     asked: Sequence[AskedCompany] = ()
     known: list[Any] = []
     absent: dict[str, Sequence[str]] = {}
-    last: CallResult[Record] = CallResult(200, None)
+    last: Result[Record] = Result(200, None)
     refusal: ApiError | None = None
 
     def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Record]:
@@ -190,7 +190,7 @@ def _companies(pairs: Pairs, generation: OpenGeneration) -> Sequence[AskedCompan
     return values.companies(items, generation.names)
 
 
-def group(_call: Request, result: CallResult[Groupe]) -> Mapping[str, Any]:
+def group(_call: Request, result: Result[Groupe]) -> Mapping[str, Any]:
     """The group of a company, as many children as fit."""
     group_values = plain_value(result.content)
     lists = {
@@ -255,9 +255,7 @@ def _no_such_year(year: int | None, years: Sequence[str]) -> ApiError:
     return errors.parametre_invalide(YEAR.name, why, valeurs=years)
 
 
-def _document(
-    record: Record, result: CallResult[Record], wanted: _WantedStatements
-) -> dict[str, Any]:
+def _document(record: Record, result: Result[Record], wanted: _WantedStatements) -> dict[str, Any]:
     societe = results.known_values(record.societe())
     shown: dict[str, Any] = {"societe": societe, "plan": record.caller.plan.slug}
     shown |= results.credits(result.headers)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Hashable, Iterable
 from dataclasses import asdict, replace
 from typing import Final, Generic, NamedTuple, TypeVar
 
-from serve.access.call import DATA_VERSION, CallResult, Request, etag, matches, not_modified
+from serve.access.call import DATA_VERSION, Request, Result, etag, matches, not_modified
 from serve.contract import parameters, seed_tables
 from serve.contract.declaration import AnswerObject
 from serve.contract.feature import Feature, Link, Operation
@@ -61,7 +61,7 @@ class ListContent(NamedTuple, Generic[A_co]):
         return self.body
 
 
-def pays(request: Request, generation: OpenGeneration) -> CallResult[ListContent[ListePays]]:
+def pays(request: Request, generation: OpenGeneration) -> Result[ListContent[ListePays]]:
     """GET /api/v1/pays: every country, in the order of the reference.
 
     Raises:
@@ -80,9 +80,7 @@ def pays(request: Request, generation: OpenGeneration) -> CallResult[ListContent
     return cached_list(request, generation, ("pays",), answer)
 
 
-def secteurs(
-    request: Request, generation: OpenGeneration
-) -> CallResult[ListContent[ListeSecteurs]]:
+def secteurs(request: Request, generation: OpenGeneration) -> Result[ListContent[ListeSecteurs]]:
     """GET /api/v1/secteurs: every sector, also those without a company in the scope (G5)."""
     asked = reader.read(request.pairs, SECTORS, generation.names)
     generation, scope = generation.at_version(asked.version), asked.query
@@ -108,7 +106,7 @@ def secteurs(
 
 def sous_secteurs(
     request: Request, generation: OpenGeneration
-) -> CallResult[ListContent[ListeSousSecteurs]]:
+) -> Result[ListContent[ListeSousSecteurs]]:
     """GET /api/v1/sous-secteurs: the sub-sectors that have a company in the scope.
 
     A label that two chosen sectors share is one entry, with the companies that a search for it
@@ -148,7 +146,7 @@ def sous_secteurs(
     return cached_list(request, generation, ("sous-secteurs", scope), answer)
 
 
-def sources(request: Request, generation: OpenGeneration) -> CallResult[ListContent[ListeSources]]:
+def sources(request: Request, generation: OpenGeneration) -> Result[ListContent[ListeSources]]:
     """GET /api/v1/sources: the countries of the scope, each with its sources; those without data are named.
 
     Raises:
@@ -180,7 +178,7 @@ def cached_list(
     generation: OpenGeneration,
     what: tuple[Hashable, ...],
     answer: Callable[[], A_co],
-) -> CallResult[ListContent[A_co]]:
+) -> Result[ListContent[A_co]]:
     """The list that `what` determines, made once for each generation, or a 304."""
     tag = etag(generation.id, *what)
     headers = {"ETag": tag, **_CACHED, DATA_VERSION: generation.id}
@@ -191,7 +189,7 @@ def cached_list(
         made = answer()
         return ListContent(made, made.json())
 
-    return CallResult(200, generation.get_or_make(what, content), headers)
+    return Result(200, generation.get_or_make(what, content), headers)
 
 
 def _cells(reference: Reference, scope: Query) -> Iterable[CellCount]:

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
-from serve.access.call import CallResult, Request
+from serve.access.call import Request, Result
 from serve.contract.declaration import AnswerObject
 from serve.contract.parameters import PAYS
 from serve.features.reference.answers import (
@@ -82,14 +82,14 @@ SOURCES: Final = results.answer_schema(
 A = TypeVar("A", bound=AnswerObject)
 
 
-def countries(_call: Request, result: CallResult[ListContent[ListePays]]) -> Mapping[str, Any]:
+def countries(_call: Request, result: Result[ListContent[ListePays]]) -> Mapping[str, Any]:
     """Every country."""
     found = _answer(result)
     kept = ("iso2", "nom_fr", "nom_en", "n_societes")
     return {"total": found.total, "pays": [results.pick(one, kept) for one in found.pays]}
 
 
-def sectors(_call: Request, result: CallResult[ListContent[ListeSecteurs]]) -> Mapping[str, Any]:
+def sectors(_call: Request, result: Result[ListContent[ListeSecteurs]]) -> Mapping[str, Any]:
     """Every sector, counted in the given countries."""
     found = _answer(result)
     kept = ("slug", "secteur_en", "n_societes")
@@ -97,7 +97,7 @@ def sectors(_call: Request, result: CallResult[ListContent[ListeSecteurs]]) -> M
 
 
 def sub_sectors(
-    _call: Request, result: CallResult[ListContent[ListeSousSecteurs]]
+    _call: Request, result: Result[ListContent[ListeSousSecteurs]]
 ) -> Mapping[str, Any]:
     """The sub-sectors of the given sectors, as many as fit."""
     liste = _answer(result)
@@ -114,7 +114,7 @@ def sub_sectors(
     return {**document(entries), "note": note}
 
 
-def sources(call: Request, result: CallResult[ListContent[ListeSources]]) -> Mapping[str, Any]:
+def sources(call: Request, result: Result[ListContent[ListeSources]]) -> Mapping[str, Any]:
     """The sources of each country with data; the share of each field only of countries that are named."""
     liste = _answer(result)
     named = any(name == PAYS.name for name, _ in call.pairs)
@@ -154,7 +154,7 @@ def _country(country: SourcesPays, named: bool) -> dict[str, Any]:
     }
 
 
-def _answer(result: CallResult[ListContent[A]]) -> A:
+def _answer(result: Result[ListContent[A]]) -> A:
     assert result.content is not None  # without If-None-Match there is no 304
     return result.content.answer
 

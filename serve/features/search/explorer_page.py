@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from serve.access import admission, rights
-from serve.access.call import CallResult, Response
+from serve.access.call import Response, Result
 from serve.access.envelope import SearchResult
 from serve.contract import seed_tables
 from serve.contract.answers import activities_of
@@ -212,7 +212,7 @@ async def _near_companies(generation: OpenGeneration, query: Query) -> Sequence[
     return [shards[iso2].company(row) for iso2, row in places]
 
 
-async def _search(request: PageRequest) -> CallResult[SearchResult]:
+async def _search(request: PageRequest) -> Result[SearchResult]:
     """A page of results, as the API gives it."""
     asked = request.ask(_SEARCH, (*pairs_without(request.pairs, ["limit"]), ("limit", str(ROWS))))
     await admission.admit_caller(asked)

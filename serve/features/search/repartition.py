@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection, Mapping
 from functools import cache, partial
 from typing import Final
 
-from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
+from serve.access.call import PreparedCall, Request, Result, etag, private_headers
 from serve.contract import notation, seed_tables
 from serve.contract.answers import activities_of
 from serve.contract.company_answers import Effectifs, Repartition
@@ -55,7 +55,7 @@ def repartition(request: Request, generation: OpenGeneration) -> PreparedCall[Re
     tag = etag(generation.id, "repartition", asked)
     headers = private_headers(tag, generation.id)
 
-    async def run() -> "CallResult[Repartition]":
+    async def run() -> "Result[Repartition]":
         base, reference = generation.shards, generation.reference
         query, unknown = await company_ids.resolved_query(base, asked)
         dimensions = asked.value(PAR)
@@ -75,7 +75,7 @@ def repartition(request: Request, generation: OpenGeneration) -> PreparedCall[Re
             ids_inconnus=ABSENT if unknown is None else unknown,
             activites_comprises=activities_of(query.activites) or ABSENT,
         )
-        return CallResult(200, content, headers)
+        return Result(200, content, headers)
 
     return PreparedCall(run, tag, headers)
 

@@ -5,7 +5,7 @@ from typing import Final
 from urllib.parse import quote_plus
 
 from serve.access import rights
-from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
+from serve.access.call import PreparedCall, Request, Result, etag, private_headers
 from serve.access.envelope import SearchResult
 from serve.access.rights import Window
 from serve.contract import activities, seed_tables
@@ -39,7 +39,7 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
     headers = private_headers(tag, generation.id)
 
     # Quoted annotations of inner functions are not evaluated at each request.
-    async def run() -> "CallResult[SearchResult]":
+    async def run() -> "Result[SearchResult]":
         # Past the cap only the total matters, however large the offset.
         first = window.offset if window.limit else 0
         base, limit = generation.shards, window.limit
@@ -72,7 +72,7 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
             proposed or (),
         )
         link = _link(request, generation.id, window, page.total)
-        return CallResult(200, result, headers | link)
+        return Result(200, result, headers | link)
 
     prepared = PreparedCall(run, tag, headers)
     named = asked.companies

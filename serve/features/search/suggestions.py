@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from serve.access import rights
-from serve.access.call import CallResult, PreparedCall, Request, etag, private_headers
+from serve.access.call import PreparedCall, Request, Result, etag, private_headers
 from serve.contract import activities
 from serve.contract.answers import activities_of
 from serve.contract.company_answers import (
@@ -56,11 +56,11 @@ def suggestions(request: Request, generation: OpenGeneration) -> PreparedCall[Su
     tag = etag(generation.id, "suggestions", q, pays, limit)
     headers = private_headers(tag, generation.id)
 
-    async def run() -> "CallResult[Suggestions]":
+    async def run() -> "Result[Suggestions]":
         found = await generation.in_thread(
             EXPENSIVE_MICROSECONDS, lambda: _suggestions(generation, q, pays, limit)
         )
-        return CallResult(200, found, headers)
+        return Result(200, found, headers)
 
     return PreparedCall(run, tag, headers)
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from quota.plans import Plan
 from serve.access import admission
-from serve.access.call import CallResult, Request
+from serve.access.call import Request, Result
 from serve.access.envelope import SearchResult
 from serve.contract.answers import activities_of
 from serve.contract.company_answers import (
@@ -154,7 +154,7 @@ async def count(call: Request) -> ToolResult:
     return results.of_result(result, shown)
 
 
-def counts(_call: Request, result: CallResult[Repartition]) -> Mapping[str, Any]:
+def counts(_call: Request, result: Result[Repartition]) -> Mapping[str, Any]:
     """The counts by dimension, as many values as fit; the others are in `autres`."""
     content = result.content
     assert content is not None  # without If-None-Match there is no 304
@@ -176,7 +176,7 @@ def counts(_call: Request, result: CallResult[Repartition]) -> Mapping[str, Any]
     return {**document(shown), "note": note}
 
 
-def suggestions(_call: Request, result: CallResult[Suggestions]) -> Mapping[str, Any]:
+def suggestions(_call: Request, result: Result[Suggestions]) -> Mapping[str, Any]:
     """Companies, words, sectors, towns and activities that complete a text."""
     found = result.content
     assert found is not None  # without If-None-Match there is no 304
@@ -201,7 +201,7 @@ def _value_count(value_count: Effectifs) -> dict[str, Any]:
 
 async def _search(
     call: Request, adapt: Callable[[Pairs], Pairs]
-) -> tuple[CallResult[SearchResult], SearchResult]:
+) -> tuple[Result[SearchResult], SearchResult]:
     """The result of the route for the arguments, once `adapt` has changed them."""
     await admission.admit(call)
     adapted = replace(call, read=lambda: adapt(call.pairs))

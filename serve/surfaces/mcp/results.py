@@ -17,7 +17,7 @@ import orjson
 
 from quota import plans
 from serve.access import counter_headers
-from serve.access.call import CallResult, Content
+from serve.access.call import Content, Result
 from serve.contract import company_fields, feature
 from serve.contract.answers import Activite
 from serve.contract.company_answers import TexteVoulu
@@ -73,7 +73,7 @@ class ToolResult(NamedTuple):
     outcome: str = ""
 
 
-def of_result(result: CallResult[Content], document: Mapping[str, Any] | None) -> ToolResult:
+def of_result(result: Result[Content], document: Mapping[str, Any] | None) -> ToolResult:
     """The result of a tool from that of its route, showing `document`.
 
     A refused result may show something all the same: for an invalid key (A1), or without credits (D10).

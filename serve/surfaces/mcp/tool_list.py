@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from serve.access import admission
-from serve.access.call import CallResult, PreparedCall, Request
+from serve.access.call import PreparedCall, Request, Result
 from serve.contract.declaration import Schema, plain_value
 from serve.contract.feature import Operation, Product
 from serve.contract.parameters import Parameter
@@ -25,7 +25,7 @@ from serve.surfaces.mcp.results import ToolResult
 
 Run = Callable[[Request], Awaitable[ToolResult]]
 # The document of a tool from the content of a result.
-Shape = Callable[[Request, CallResult[Any]], Mapping[str, Any]]
+Shape = Callable[[Request, Result[Any]], Mapping[str, Any]]
 
 # The other hints mean something only for tools that change things (server/tools, "ToolAnnotations").
 _ANNOTATIONS: Final = {"readOnlyHint": True, "openWorldHint": False}
@@ -38,7 +38,7 @@ _CALL: Final = "Counts as one API call."
 _NO_FIGURES: Final[Mapping[str, int]] = MappingProxyType({})
 
 
-def whole_answer(_call: Request, result: CallResult[Any]) -> Mapping[str, Any]:
+def whole_answer(_call: Request, result: Result[Any]) -> Mapping[str, Any]:
     """The answer without nulls, its lists and texts cut until it fits."""
     room = results.LARGEST - results.AROUND
     shown: dict[str, Any] = results.shorten_to_fit(
@@ -189,7 +189,7 @@ async def _run(operation: Operation, shape: Shape, call: Request) -> ToolResult:
     return results.of_result(result, shown)
 
 
-async def _result(operation: Operation, call: Request) -> CallResult[Any]:
+async def _result(operation: Operation, call: Request) -> Result[Any]:
     run = operation.run
     assert run is not None
     if operation.kind == "list":
