@@ -1,11 +1,11 @@
-"""Settings: a TOML file, and its values by a table of readers, with the same errors in every program.
+"""Readers that every program has: whole numbers of arguments and settings, and files in TOML.
 
-`whole_number` is the one reader of whole numbers in arguments, variables and files of settings.
+Their errors name what is refused, and the remedy.
 """
 
 import tomllib
 from argparse import ArgumentTypeError
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
@@ -13,16 +13,6 @@ T = TypeVar("T")
 V = TypeVar("V")
 
 _DIGITS: Final = 18  # more are beyond every bound, and beyond what Python reads of a text
-
-
-# What a message asks for where a value is of another type.
-KINDS: Final[Mapping[type, str]] = {
-    str: "a text",
-    list: "a list",
-    dict: "a table",
-    bool: "true or false",
-    float: "a number with a point, as 0.5",
-}
 
 
 def whole_number(
@@ -89,33 +79,3 @@ def read_toml(path: Path, failure: Callable[[str], Exception]) -> dict[str, Any]
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise failure(f"{path} is not TOML in UTF-8 ({error}); correct it there") from error
-
-
-def read_settings(
-    values: Mapping[str, Any],
-    readers: Mapping[str, Callable[[Any], Any]],
-    where: str,
-    failure: Callable[[str], Exception],
-    *,
-    kind: str = "setting",
-    shown: Callable[[Any], str] | None = None,
-) -> dict[str, Any]:
-    """The values of settings, each by the reader of its name, which raises a ValueError or an ArgumentTypeError.
-
-    Args:
-        where: the place of the settings, for messages; `kind` is what such a name is.
-        shown: how a message shows a value, where the messages of the readers do not.
-
-    Raises:
-        Exception: that of `failure`: a name is unknown, or a reader refuses its value.
-    """
-    if unknown := sorted(values.keys() - readers.keys()):
-        raise failure(f"unknown {kind} {unknown[0]!r} in {where}; known: {', '.join(readers)}")
-    found = {}
-    for name, value in values.items():
-        try:
-            found[name] = readers[name](value)
-        except (ValueError, ArgumentTypeError) as error:
-            told = f" = {shown(value)}" if shown else ""
-            raise failure(f"{name}{told} in {where}: {error}") from error
-    return found

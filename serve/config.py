@@ -1,6 +1,7 @@
 """The settings of a server: flags, then SOCIETES_* variables, then a TOML file, then defaults.
 
-`Config` declares each of them once: type, default, reader, and the metavariable and help of its flag.
+`Config` declares each of them once: type, default, and the metavariable and help of its flag; its reader is that of
+its type, unless another one is named.
 `SETTINGS` is the same as a table, from which `python -m serve` makes its flags. Each setting has one
 name in all four places: `--base-url`, `SOCIETES_BASE_URL`, `base_url = "…"`.
 
@@ -14,13 +15,12 @@ from dataclasses import MISSING, asdict, dataclass, field, fields
 from functools import partial
 from ipaddress import IPv4Network, IPv6Network, ip_network
 from pathlib import Path
-from typing import Any, Final, NamedTuple, TypeVar, get_type_hints
+from typing import Annotated, Any, Final, NamedTuple, TypeVar, get_origin, get_type_hints
 
 from quota import open_store
-from seeds.settings import read_settings, read_toml, whole_number
+from seeds.settings import read_toml, whole_number
 
 PREFIX: Final = "SOCIETES_"
-_DEBIT: Final = "debit"
 
 STARTTLS: Final = "starttls"
 TLS: Final = "tls"
@@ -148,8 +148,8 @@ class EditorSettings:
             raise ValueError(f"courriel = {self.courriel!r}: give an e-mail address")
 
 
-# The sections of the file that may be left out.
-_SERVICES: Final = {
+_SECTIONS: Final[Mapping[str, type]] = {
+    "debit": BurstLimits,
     "courriel": MailSettings,
     "editeur": EditorSettings,
     "paiement": PaymentSettings,
@@ -157,7 +157,7 @@ _SERVICES: Final = {
 
 
 # The readers: the value of a flag, a variable or a TOML file becomes that of a setting. Each raises ValueError with the
-# values that it takes; `seeds.settings.read_settings` names the setting.
+# values that it takes; `_read_values` names the setting.
 
 
 def _read_text(value: object) -> str:
@@ -232,140 +232,102 @@ def _read_origins(value: object) -> tuple[str, ...]:
     return origins
 
 
-class Setting(NamedTuple):
-    """One line of the table. `metavar` is empty where the flag takes no value and means `true`."""
+_READERS: Final[Mapping[Any, Callable[[object], Any]]] = {
+    str: _read_text,
+    str | None: _read_text,
+    int: _positive_number,
+    int | None: _positive_number,
+    bool: _read_truth,
+    Path | None: _read_path,
+}
 
-    name: str
-    reader: Callable[[object], Any]
-    default: object
+
+class Setting(NamedTuple):
+    """The flag of a setting, and its reader where that of its type will not do.
+
+    `metavar` is empty where the flag takes no value and means `true`.
+    """
+
     metavar: str
     help: str
-
-
-def _metadata(reader: Callable[[object], T], metavar: str, text: str) -> Mapping[str, Any]:
-    """The metadata of a field of `Config`."""
-    return {"reader": reader, "metavar": metavar, "help": text}
+    reader: Callable[[object], Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Config:
     """The settings of one server. Without `data` or `state` it can be printed but not started."""
 
-    data: Path | None = field(
-        default=None,
-        metadata=_metadata(_read_path, "DATA", "folder of generations, with its CURRENT"),
-    )
-    state: Path | None = field(
-        default=None,
-        metadata=_metadata(_read_path, "STATE", "folder of counters; made if needed"),
-    )
-    host: str = field(
-        default="127.0.0.1",
-        metadata=_metadata(_read_text, "HOST", "address to listen on"),
-    )
-    port: int = field(
-        default=8080,
-        metadata=_metadata(_port, "PORT", "port to listen on, 0 for a free one"),
-    )
-    workers: int = field(
-        default=1,
-        metadata=_metadata(_positive_number, "N", "processes that serve on that port"),
-    )
-    quota: str = field(
-        default=open_store.LMDB,
-        metadata=_metadata(
-            _read_store,
+    data: Annotated[Path | None, Setting("DATA", "folder of generations, with its CURRENT")] = None
+    state: Annotated[Path | None, Setting("STATE", "folder of counters; made if needed")] = None
+    host: Annotated[str, Setting("HOST", "address to listen on")] = "127.0.0.1"
+    port: Annotated[int, Setting("PORT", "port to listen on, 0 for a free one", _port)] = 8080
+    workers: Annotated[int, Setting("N", "processes that serve on that port")] = 1
+    quota: Annotated[
+        str,
+        Setting(
             "URL",
             "store of the counters: lmdb, a file in STATE, or redis://HOST:PORT/DB",
+            _read_store,
         ),
-    )
-    quota_strict: bool = field(
-        default=False,
-        metadata=_metadata(
-            _read_truth,
-            "true|false",
-            "refuse a Redis that does not sync each write, do not only warn",
-        ),
-    )
-    new_store: bool = field(
-        default=False,
-        metadata=_metadata(
-            _read_truth,
-            "",
-            "use another Redis store than this STATE remembers, once, from this start on",
-        ),
-    )
-    lease: bool = field(
-        default=False,
-        metadata=_metadata(
-            _read_truth,
+    ] = open_store.LMDB
+    quota_strict: Annotated[
+        bool,
+        Setting("true|false", "refuse a Redis that does not sync each write, do not only warn"),
+    ] = False
+    new_store: Annotated[
+        bool,
+        Setting("", "use another Redis store than this STATE remembers, once, from this start on"),
+    ] = False
+    lease: Annotated[
+        bool,
+        Setting(
             "true|false",
             "reserve calls in blocks from a remote Redis, to serve on while it cannot be reached",
         ),
-    )
-    base_url: str = field(
-        default="",
-        metadata=_metadata(_read_base_url, "URL", "beginning of the links in answers"),
-    )
-    trusted_proxies: tuple[Network, ...] = field(
-        default=(),
-        metadata=_metadata(
-            _read_networks,
+    ] = False
+    base_url: Annotated[
+        str, Setting("URL", "beginning of the links in answers", _read_base_url)
+    ] = ""
+    trusted_proxies: Annotated[
+        tuple[Network, ...],
+        Setting(
             "NETWORKS",
             "networks, separated by commas, whose X-Forwarded-For is believed (default none)",
+            _read_networks,
         ),
-    )
-    mcp_origins: tuple[str, ...] = field(
-        default=(),
-        metadata=_metadata(
-            _read_origins,
+    ] = ()
+    mcp_origins: Annotated[
+        tuple[str, ...],
+        Setting(
             "ORIGINS",
             "origins of web pages, separated by commas, that may use /api/mcp from a browser; "
             "* for all (default none but this server's own)",
+            _read_origins,
         ),
-    )
-    warm: bool = field(
-        default=True,
-        metadata=_metadata(
-            _read_truth,
-            "true|false",
-            "read the shards once after the start, if they fit into memory",
-        ),
-    )
-    spool: Path | None = field(
-        default=None,
-        metadata=_metadata(
-            _read_path,
-            "DIR",
-            "folder of exports that are being made (default STATE/exports)",
-        ),
-    )
-    makers: int | None = field(
-        default=None,
-        metadata=_metadata(
-            _positive_number,
+    ] = ()
+    warm: Annotated[
+        bool, Setting("true|false", "read the shards once after the start, if they fit into memory")
+    ] = True
+    spool: Annotated[
+        Path | None, Setting("DIR", "folder of exports that are being made (default STATE/exports)")
+    ] = None
+    makers: Annotated[
+        int | None,
+        Setting(
             "N",
             "processes that make exports, per serving process (default 2, or 1 where all together are more than "
             "the processors)",
         ),
-    )
+    ] = None
     # It changes no answer: a server writes nothing to DATA, its own or a mirror's.
-    mirror: bool = field(
-        default=False,
-        metadata=_metadata(
-            _read_truth,
-            "",
-            "declare that `python -m shards sync` maintains DATA: /metrics has its age",
-        ),
-    )
-    contact: str | None = field(
-        default=None,
-        metadata=_metadata(
-            _read_text,
-            "TEXT",
-            "address of the operator, for pages; in [editeur] it is courriel",
-        ),
-    )
+    mirror: Annotated[
+        bool,
+        Setting("", "declare that `python -m shards sync` maintains DATA: /metrics has its age"),
+    ] = False
+    contact: Annotated[
+        str | None,
+        Setting("TEXT", "address of the operator, for pages; in [editeur] it is courriel"),
+    ] = None
     debit: BurstLimits = field(default_factory=BurstLimits)
     courriel: MailSettings | None = None
     editeur: EditorSettings | None = None
@@ -378,9 +340,9 @@ class Config:
 
 
 SETTINGS: Final[Mapping[str, Setting]] = {
-    column.name: Setting(column.name, default=column.default, **column.metadata)
-    for column in fields(Config)
-    if column.metadata
+    name: hint.__metadata__[0]
+    for name, hint in get_type_hints(Config, include_extras=True).items()
+    if get_origin(hint) is Annotated
 }
 
 
@@ -399,24 +361,23 @@ def read(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
     file = given.pop("config", None) or variables.pop("config", None)
     variables.pop("config", None)
     layers = [
-        _read_values(read_toml(Path(str(file)), ConfigError) if file else {}, str(file)),
-        _read_values(variables, "the environment"),
-        _read_values(given, "the command line"),
+        (read_toml(Path(str(file)), ConfigError) if file else {}, str(file)),
+        (variables, "the environment"),
+        (given, "the command line"),
     ]
     values: dict[str, Any] = {}
     sections: dict[str, dict[str, Any]] = {}
-    for layer in layers:
-        for name in (_DEBIT, *_SERVICES):
-            if name in layer:
-                sections.setdefault(name, {}).update(layer.pop(name))
-        values |= layer
+    for layer, where in layers:
+        for name, value in _read_values(layer, Config, where).items():
+            if name in _SECTIONS:
+                sections.setdefault(name, {}).update(value)
+            else:
+                values[name] = value
     _unite_contact(values, sections.get("editeur"))
     made: dict[str, Any] = {
-        name: _make_section(name, _SERVICES[name], it)
-        for name, it in sections.items()
-        if name != _DEBIT
+        name: _make_section(name, _SECTIONS[name], it) for name, it in sections.items()
     }
-    config = Config(**values, debit=BurstLimits(**sections.get(_DEBIT, {})), **made)
+    config = Config(**values, **made)
     for name in ("courriel", "paiement"):
         if getattr(config, name) and not config.base_url:
             raise ConfigError(
@@ -451,7 +412,7 @@ def _unite_contact(values: dict[str, Any], editor: dict[str, Any] | None) -> Non
 def to_toml(config: Config) -> str:
     """`config` as a TOML file that `read` accepts (`--print-config`); a password is masked."""
     known = asdict(config) | {"quota": open_store.mask_password(config.quota)}
-    sections = {name: known.pop(name) for name in (_DEBIT, *_SERVICES)}
+    sections = {name: known.pop(name) for name in _SECTIONS}
     lines = [f"{name} = {_toml(value)}" for name, value in known.items() if value is not None]
     lines += [f"# {name} is not set" for name, value in known.items() if value is None]
     for section, settings in sections.items():
@@ -471,42 +432,45 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
         if variable.startswith(PREFIX):
             name = variable.removeprefix(PREFIX).lower()
             section, _, inner = name.partition("_")
-            if inner and section in (_DEBIT, *_SERVICES):
+            if inner and section in _SECTIONS:
                 sections.setdefault(section, {})[inner] = value
             else:
                 values[name] = value
     return sections | values  # SOCIETES_DEBIT itself is refused
 
 
-def _read_values(values: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Read every value of one layer; an unknown name is an error."""
-    readers: dict[str, Callable[[Any], Any]] = {one.name: one.reader for one in SETTINGS.values()}
-    for name in (_DEBIT, *_SERVICES):
-        readers[name] = partial(_section, name, where)
-    return read_settings(values, readers, where, ConfigError, shown=_masked_value)
+def _read_values(values: Mapping[str, Any], kind: type, where: str) -> dict[str, Any]:
+    """Read the values of `Config` or of a section in one layer; an unknown name is an error."""
+    readers = _readers(kind, where)
+    if unknown := sorted(values.keys() - readers.keys()):
+        raise ConfigError(f"unknown setting {unknown[0]!r} in {where}; known: {', '.join(readers)}")
+    read_values = {}
+    for name, value in values.items():
+        try:
+            read_values[name] = readers[name](value)
+        except ValueError as error:
+            remedy = str(error)
+            shown = open_store.mask_password(value) if isinstance(value, str) else value
+            raise ConfigError(f"{name} = {shown!r} in {where}: {remedy}") from error
+    return read_values
 
 
-def _section(section: str, where: str, values: object) -> dict[str, Any]:
-    """Read the values of one section in one layer."""
-    readers = _readers(BurstLimits if section == _DEBIT else _SERVICES[section])
+def _readers(kind: type, where: str) -> dict[str, Callable[[object], Any]]:
+    """The reader of each setting of `Config` or of a section."""
+    types = get_type_hints(kind)
+    if kind is not Config:
+        return {name: _READERS[of] for name, of in types.items()}
+    readers = {name: line.reader or _READERS[types[name]] for name, line in SETTINGS.items()}
+    return readers | {name: partial(_read_section, name, where) for name in _SECTIONS}
+
+
+def _read_section(section: str, where: str, values: object) -> dict[str, Any]:
+    kind = _SECTIONS[section]
     if not isinstance(values, Mapping):
-        inner = f"{next(iter(readers))} = …"
-        variable = f"{PREFIX}{section}_{next(iter(readers))}=…".upper()
-        raise ValueError(f"it is a section; write {inner} under [{section}], or {variable}")
-    kind = "limit" if section == _DEBIT else "setting"
-    place = f"[{section}] of {where}"
-    return read_settings(values, readers, place, ConfigError, kind=kind, shown=_masked_value)
-
-
-def _readers(section: type) -> dict[str, Callable[[object], Any]]:
-    """The reader of each setting of a section, by its type."""
-    by_type: Mapping[Any, Callable[[object], Any]] = {
-        str: _read_text,
-        int: _positive_number,
-        bool: _read_truth,
-        Path | None: _read_path,
-    }
-    return {name: by_type[kind] for name, kind in get_type_hints(section).items()}
+        first = fields(kind)[0].name
+        variable = f"{PREFIX}{section}_{first}=…".upper()
+        raise ValueError(f"it is a section; write {first} = … under [{section}], or {variable}")
+    return _read_values(values, kind, f"[{section}] of {where}")
 
 
 def _make_section(name: str, section: type[T], values: Mapping[str, Any]) -> T:
@@ -518,10 +482,6 @@ def _make_section(name: str, section: type[T], values: Mapping[str, Any]) -> T:
     except TypeError as error:  # a setting without a default was not given
         needed = [one.name for one in fields(section) if one.default is MISSING]  # type: ignore[arg-type]
         raise ConfigError(f"[{name}] needs {' and '.join(needed)}; give them there") from error
-
-
-def _masked_value(value: object) -> str:
-    return repr(open_store.mask_password(value) if isinstance(value, str) else value)
 
 
 def _toml(value: object) -> str:

@@ -37,11 +37,11 @@ ENGLISH: Final = re.compile(
 # The errors that end a command with their text. Those of mirrors that may pass (FaultError, AbsentError) get their
 # remedy where they are given up, and FilingError is a reason in a report.
 SHOWN: Final = frozenset({
-    "ArgumentTypeError", "BuildError", "ConfigError", "CorruptError", "FetchError", "FormulaError", "GenerationError",
-    "ImplausibleError", "InputError", "MakingError", "NightlyConfigError", "NotAllowedError",
+    "ArgumentTypeError", "BuildError", "ConfigError", "CorruptError", "DeclarationError", "FetchError", "FormulaError",
+    "GenerationError", "ImplausibleError", "InputError", "MakingError", "NightlyConfigError", "NotAllowedError",
     "ObjectionsError", "OutOfOrderError", "StoreUnavailable", "WorkersError",
     "PlansError", "PortError", "SeedError", "SyncError", "UnknownError", "WrongFormatError", "WrongStoreError",
-    "error",  # of argparse, and of the tables of a declaration
+    "error",  # of argparse
 })  # fmt: skip
 
 

@@ -103,22 +103,22 @@ def _parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"societes {VERSION}")
-    for setting in configs.SETTINGS.values():
-        flag = f"--{setting.name.replace('_', '-')}"
+    defaults = Config()
+    for name, setting in configs.SETTINGS.items():
+        flag, text = f"--{name.replace('_', '-')}", _help(setting, getattr(defaults, name))
         if setting.metavar:
-            parser.add_argument(flag, metavar=setting.metavar, help=_help(setting))
+            parser.add_argument(flag, metavar=setting.metavar, help=text)
         else:
-            parser.add_argument(flag, action="store_const", const="true", help=_help(setting))
+            parser.add_argument(flag, action="store_const", const="true", help=text)
     parser.add_argument("--config", metavar="FILE", help="settings in TOML")
     parser.add_argument("--print-config", action="store_true", help="show the settings and exit")
     return parser
 
 
-def _help(setting: Setting) -> str:
+def _help(setting: Setting, default: object) -> str:
     """The help of its flag, with the default unless that is empty or named by the help itself."""
-    if not setting.metavar or setting.default in (None, "", ()):
+    if not setting.metavar or default in (None, "", ()):
         return setting.help
-    default = setting.default
     return (
         f"{setting.help} (default {str(default).lower() if default in (True, False) else default})"
     )

@@ -365,7 +365,7 @@ def read(path: Path) -> Declaration:
                 f"{path} [{place}]: {unknown[0]!r} is not declared; name one of {', '.join(sorted(known))}"
             )
     if declared.statements and declared.columns:
-        raise DeclarationError(f"{path} [columns]: stands beside [statements]; keep one of them")
+        raise DeclarationError(f"{path} [columns]: stands beside [statements]; remove one of them")
     return declared
 
 
