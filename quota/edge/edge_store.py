@@ -103,11 +103,6 @@ class EdgeStore(Store):
     ) -> StoreFuture[T]:
         return self._centre_or_refuse().submit(operation, *args, **kwargs)
 
-    def submit_of(
-        self, work: str, operation: Writing[P, T], /, *args: P.args, **kwargs: P.kwargs
-    ) -> StoreFuture[T]:
-        return self._centre_or_refuse().submit_of(work, operation, *args, **kwargs)
-
     def moment(self, now: datetime) -> datetime:
         """By the clock of the centre, as far as it is known."""
         return self._centre.moment(now) if self._centre else utc(now)

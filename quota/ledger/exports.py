@@ -129,9 +129,7 @@ def reserve(
 
     `reservation` is a new id. Expired reservations of the account are deleted here.
     """
-    # The last exports are for `commit`, which begins with the rows that are known here.
-    last_exports = row_format.join(row_format.LAST_EXPORTS, account)
-    txn.expect([*_rows(account, month(now).key), last_exports])
+    txn.expect(_rows(account, month(now).key))
     moment = clamp_to_retained(txn, now)
     period = month(moment)
     live = _live_holds(txn, account, moment)

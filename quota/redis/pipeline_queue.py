@@ -8,6 +8,7 @@ the other, so no read waits for a transaction.
 
 from collections.abc import Callable, Generator, Iterable, Sequence
 from concurrent.futures import Future
+from functools import partial
 from itertools import islice
 from threading import Lock
 from typing import Any, Final, NamedTuple, TypeVar, cast
@@ -26,8 +27,6 @@ T = TypeVar("T")
 
 # Attempts of one transaction; each that fails means that another writer's transaction succeeded.
 ATTEMPTS: Final = 100
-# Works of several transactions (exports under way) whose rows are kept; more cost a round trip.
-_KEPT: Final = 200
 
 # Interprets the replies to the commands of an operation.
 _Parse = Callable[[Reply], T]
@@ -50,7 +49,6 @@ class RedisQueue:
         self._connection = connection
         self._writer: GroupCommit[list[Command]] = GroupCommit(self._run_group)
         self._transactions: GroupCommit[None] = GroupCommit(self._run_transaction, most=1)
-        self._left: dict[str, RedisTransaction] = {}  # by work
 
     # -- operations, for any thread ------------------------------------------------
 
@@ -146,18 +144,11 @@ class RedisQueue:
         send_next(None)
         return done
 
-    def transact(
-        self, operation: Callable[[WriteTransaction], T], work: str = ""
-    ) -> StoreFuture[T]:
-        """Run a function of the ledger, repeated until no row that it read changed meanwhile.
-
-        Args:
-            work: names two transactions on the same rows: the second begins with those that the
-                first has left.
-        """
-        if not work:
-            return self._submit_transaction(lambda: self._transact(operation))
-        return self._submit_transaction(lambda: self._go_on_with(work, operation))
+    def transact(self, operation: Callable[[WriteTransaction], T]) -> StoreFuture[T]:
+        """Run a function of the ledger, repeated until no row that it read changed meanwhile."""
+        # As in `_submit`: the outcome is that of the call.
+        transaction = partial(self._transact, operation)
+        return cast(StoreFuture[T], self._transactions.submit(lambda _: transaction))
 
     def call(self, function: Callable[[], T]) -> StoreFuture[T]:
         """Call a function on the thread, where it may use `run`."""
@@ -173,10 +164,6 @@ class RedisQueue:
     def _submit(self, request: _Request[T]) -> StoreFuture[T]:
         # The outcomes are those of `_run_group`, not the parsers that the requests return.
         return cast(StoreFuture[T], self._writer.submit(request))
-
-    def _submit_transaction(self, transaction: Callable[[], T]) -> StoreFuture[T]:
-        # As in `_submit`: the outcome is that of the call.
-        return cast(StoreFuture[T], self._transactions.submit(lambda _: transaction))
 
     # -- on the thread -------------------------------------------------------------
 
@@ -263,29 +250,9 @@ class RedisQueue:
         """`run` for this thread: the commands are queued with what waits meanwhile."""
         return self.send(commands, lambda replies: replies).result()
 
-    def _go_on_with(self, work: str, operation: Callable[[WriteTransaction], T]) -> T:
-        known, rows = self._left.pop(work, None), RedisTransaction(None)
-
-        def operate(txn: WriteTransaction) -> T:
-            nonlocal rows
-            assert isinstance(txn, RedisTransaction)
-            rows = txn
-            return operation(txn)
-
-        done = self._transact(operate, known)
-        if known is None and rows.changes:
-            self._left[work] = rows.successor()
-        while len(self._left) > _KEPT:
-            del self._left[next(iter(self._left))]
-        return done
-
-    def _transact(
-        self,
-        operation: Callable[[WriteTransaction], T],
-        known: RedisTransaction | None = None,
-    ) -> T:
+    def _transact(self, operation: Callable[[WriteTransaction], T]) -> T:
         for _ in range(ATTEMPTS):
-            rows, known = known or RedisTransaction(self._ask), None
+            rows = RedisTransaction(self._ask)
             outcome: T | QuotaError
             try:
                 outcome = operation(rows)

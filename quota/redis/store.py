@@ -162,11 +162,6 @@ class RedisStore(LedgerStore):
     ) -> StoreFuture[T]:
         return self._queue.transact(lambda txn: operation(txn, *args, **kwargs))
 
-    def submit_of(
-        self, work: str, operation: Writing[P, T], /, *args: P.args, **kwargs: P.kwargs
-    ) -> StoreFuture[T]:
-        return self._queue.transact(lambda txn: operation(txn, *args, **kwargs), work)
-
     # -- upkeep --------------------------------------------------------------------
 
     def newest_month(self) -> str | None:

@@ -3,8 +3,7 @@
 The ledger reads rows one after the other, in Python. A script (`lua/apply.lua`) then compares all
 rows that were read with those on the server and writes, or changes nothing, and the ledger starts
 again. Each row that was not expected costs a round trip, so transactions are for what is rare (accounts,
-keys, packs, exports). A transaction may begin with the rows that one before has left (`successor`): if they are
-the same still, it is one round trip.
+keys, packs, exports).
 
 A read has no connection: where it lacks rows it stops, and is run again once they are there
 (`pipeline_queue.py`), so that reads which wait at the same time share their round trips.
@@ -108,23 +107,6 @@ class RedisTransaction:
 
     def delete(self, key: bytes, /) -> None:
         self._written[place(key)] = None
-
-    @property
-    def changes(self) -> bool:
-        """Whether it writes anything."""
-        return bool(self._written)
-
-    def successor(self) -> "RedisTransaction":
-        """A transaction that knows the rows as this one, which was committed, has left them."""
-        after = RedisTransaction(self._run)
-        after._seen = self._seen | self._written
-        after._listed = {name: dict(fields) for name, fields in self._listed.items()}
-        for (name, field), value in self._written.items():
-            if name in after._listed and value is None:
-                after._listed[name].pop(field, None)
-            elif name in after._listed and value is not None:
-                after._listed[name][field] = value
-        return after
 
     def apply(self) -> Command:
         """The command that commits: its reply is 1, or 0 if another writer changed a row."""

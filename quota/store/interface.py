@@ -57,12 +57,6 @@ class Store(ABC):
     ) -> StoreFuture[T]:
         """Run a function of the ledger in a transaction; the future resolves once it is durable."""
 
-    def submit_of(
-        self, work: str, operation: Writing[P, T], /, *args: P.args, **kwargs: P.kwargs
-    ) -> StoreFuture[T]:
-        """`submit` one of two transactions on the same rows, which a store at a distance keeps for the second."""
-        return self.submit(operation, *args, **kwargs)
-
     def batch_reads(self) -> AbstractContextManager[object]:
         """Begin the reads of a `with` together: a store at a distance asks for all of them at once."""
         return nullcontext()
@@ -119,18 +113,18 @@ class Store(ABC):
     ) -> StoreFuture[Reservation | Refusal]:
         """Reserve one of the month's exports for `ttl`."""
         name, moment = secrets.token_hex(8), self.moment(now)
-        return self.submit_of(name, exports.reserve, account, limit, at_once, ttl, name, moment)
+        return self.submit(exports.reserve, account, limit, at_once, ttl, name, moment)
 
     def commit(
         self, reservation: Reservation, now: datetime, export: CountedExport | None = None
     ) -> StoreFuture[Meter]:
         """Count a finished export, and list it; if not `granted`, it is too late and must not be sent."""
         moment = self.moment(now)
-        return self.submit_of(reservation.id, exports.commit, reservation, moment, export)
+        return self.submit(exports.commit, reservation, moment, export)
 
     def release(self, account: str, reservation: str) -> StoreFuture[None]:
         """Give up the reservation of this id, of an export that failed, was empty or was killed."""
-        return self.submit_of(reservation, exports.release, account, reservation)
+        return self.submit(exports.release, account, reservation)
 
 
 class LedgerStore(Store):
