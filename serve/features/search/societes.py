@@ -50,34 +50,31 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
                 EXPENSIVE_MICROSECONDS, lambda: search(base, query, offset=first, limit=limit)
             )
         rows = records(base, page.rows, coordonnees=plan.coordonnees)
-        empty = [iso2 for iso2 in query.pays if not base[iso2].rows]
         former = result_page.former_name_matches(rows, query.q) if query.q else ()
-        named = {f"{one.iso2}:{one.id}": one.nom for one in former}
-        meant, proposed = None, None
-        if query.q and not page.total:
-            meant, proposed = await generation.in_thread(
-                EXPENSIVE_MICROSECONDS, lambda: _instead(base, query)
-            )
         result = SearchResult(
             caller,
             request.offer,
             window,
             page.total,
             rows,
-            empty,
-            unknown,
-            named,
-            meant or (),
-            query.activites,
-            proposed or (),
+            sans_donnees=[iso2 for iso2 in query.pays if not base[iso2].rows],
+            ids_inconnus=unknown,
+            noms_trouves={f"{one.iso2}:{one.id}": one.nom for one in former},
+            activites=query.activites,
         )
+        if query.q and not page.total:
+            meant, proposed = await generation.in_thread(
+                EXPENSIVE_MICROSECONDS, lambda: _instead(base, query)
+            )
+            result = result._replace(vouliez_vous_dire=meant, recherches_proposees=proposed)
         link = _link(request, generation.id, window, page.total)
         return Result(200, result, headers | link)
 
     prepared = PreparedCall(run, tag, headers)
-    named = asked.companies
-    if named and caller.account and len(named) > rights.most_rows(plan):  # more than it shows (X19)
-        return prepared._replace(named=partial(company_ids.find, generation.shards, named))
+    companies = asked.companies
+    if companies and caller.account and len(companies) > rights.most_rows(plan):
+        # More than the plan shows: it matters whether the account matched them (X19).
+        return prepared._replace(named=partial(company_ids.find, generation.shards, companies))
     return prepared
 
 
