@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 from serve.contract import errors, parameters
-from serve.contract.parameters import VERSION
+from serve.contract.parameters import VERSION, Parameter
 from serve.generation import country_sources
 from serve.generation.country_sources import CountrySources
 from serve.request import place_names, reader
@@ -139,15 +139,29 @@ class OpenGeneration:
         """
         return self.at_version(reader.read(pairs, parameters.PINNED, self.names).version)
 
-    def named_by(self, pairs: Pairs) -> "OpenGeneration":
-        """The previous generation if it is named by these parameters, else this one.
+    def read(
+        self, pairs: Pairs, declared: tuple[Parameter, ...], accepted: str | None = None
+    ) -> "tuple[OpenGeneration, ParsedParameters]":
+        """The generation that a request names, and its parameters as that generation understands them.
 
         It is chosen before they are checked, since each generation has legal forms of its own.
+
+        Args:
+            accepted: the header Accept, of a request for a file.
+
+        Raises:
+            ApiError: 400; 406; 409 for a `version` that is not open any more.
         """
+        named = self
         for name, value in pairs if self._previous else ():
             if name == VERSION.name and value.strip() in self._previous:
-                return self._previous[value.strip()]
-        return self
+                named = self._previous[value.strip()]
+                break
+        if declared is parameters.SEARCH:
+            asked = named.search(pairs)
+        else:
+            asked = reader.read(pairs, declared, named.names, accepted)
+        return named.at_version(asked.version), asked
 
     @property
     def groups(self) -> GroupsRead:

@@ -38,7 +38,6 @@ from serve.features.analyses.answers import (
 from serve.features.analyses.entreprise import QUANTILES, ratio_texts
 from serve.generation import company_ids
 from serve.generation.open_generation import OpenGeneration
-from serve.request import reader
 from serve.request.reader import ParsedParameters
 from shards.analyses import market
 from shards.analyses.market import MarketFigures, MarketTurnovers
@@ -72,9 +71,7 @@ def marche(request: Request, generation: OpenGeneration) -> PreparedCall[Analyse
     Raises:
         ApiError: 400; 403 `module_non_inclus`; 409 for a `version` that is not open any more.
     """
-    generation = generation.named_by(request.pairs)
-    asked = reader.read(request.pairs, PARAMETERS, generation.names)
-    generation = generation.at_version(asked.version)
+    generation, asked = generation.read(request.pairs, PARAMETERS)
     caller = request.caller
     terms = rights.terms(caller, rights.MARCHE, request.context.plans)
     subject = _subject(asked, generation.shards)

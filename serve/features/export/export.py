@@ -30,7 +30,7 @@ from serve.features.export.workbook.export_data import ExportRequest, ExportResu
 from serve.features.export.worker_pool import ClientGoneError, Exporter, ExportFile, MakingError
 from serve.generation import company_ids
 from serve.http import body_reader
-from serve.request import json_body, reader
+from serve.request import json_body
 from serve.request.reader import Pairs
 
 # Longer than any export can take, so that a reservation expires only if its process is gone.
@@ -77,12 +77,10 @@ async def make_export(
     with published.lease() as generation:
         trace.generation = generation.id
         trace.pairs = await read()
-        generation = generation.named_by(trace.pairs)
-        export_parameters = reader.read(trace.pairs, parameters.EXPORT, generation.names, accepted)
-        generation = generation.at_version(export_parameters.version)
+        generation, asked = generation.read(trace.pairs, parameters.EXPORT, accepted)
         trace.generation = generation.id
-        generation.shards.require(export_parameters.query.pays)
-        query, unknown = await company_ids.resolved_query(generation.shards, export_parameters)
+        generation.shards.require(asked.query.pays)
+        query, unknown = await company_ids.resolved_query(generation.shards, asked)
         standing = published.status
         assert standing.since  # something is published, for it is leased
         current = generation.id == standing.generation
@@ -91,14 +89,14 @@ async def make_export(
             published=standing.since if current else generation.written_at,
             query=query,
             ids_inconnus=None if unknown is None else tuple(unknown),
-            limit=rights.file_rows(plan, export_parameters.lines),
-            lang=export_parameters.lang,
+            limit=rights.file_rows(plan, asked.lines),
+            lang=asked.lang,
             plan=plan,
             given=tuple(trace.pairs),
             request_id=trace.request_id,
             now=request.now,
             missing=generation.shards.missing,
-            file=export_parameters.file,
+            file=asked.file,
             own=own,
         )
         return await export(exporter, wanted, request)

@@ -17,7 +17,7 @@ from serve.contract.declaration import ABSENT
 from serve.contract.parameters import FILTERS, SCOPE, VERSION, Parameter
 from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
-from serve.request import reader, values
+from serve.request import values
 from shards.codec import bands
 from shards.generations.reference import Reference
 from shards.query import Query
@@ -49,9 +49,7 @@ def repartition(request: Request, generation: OpenGeneration) -> PreparedCall[Re
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
-    generation = generation.named_by(request.pairs)
-    asked = reader.read(request.pairs, PARAMETERS, generation.names)
-    generation = generation.at_version(asked.version)
+    generation, asked = generation.read(request.pairs, PARAMETERS)
     tag = etag(generation.id, "repartition", asked)
     headers = private_headers(tag, generation.id)
 

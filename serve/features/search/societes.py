@@ -9,6 +9,7 @@ from serve.access.call import PreparedCall, Request, Result, etag, private_heade
 from serve.access.envelope import SearchResult
 from serve.access.rights import Window
 from serve.contract import activities, seed_tables
+from serve.contract.parameters import SEARCH
 from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from shards.query import Query
@@ -28,9 +29,7 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
-    generation = generation.named_by(request.pairs)
-    asked = generation.search(request.pairs)
-    generation = generation.at_version(asked.version)
+    generation, asked = generation.read(request.pairs, SEARCH)
     caller = request.caller
     plan = caller.plan
     window = rights.window(plan, asked.limit, asked.offset)
