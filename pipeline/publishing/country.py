@@ -351,7 +351,29 @@ def _derive(
 ) -> tuple[_ShardInput, Quality]:
     """Add the derived columns, and sort the companies in layout order: each piece by itself, then all pieces."""
     seeds, rates = task.tables.seeds, task.tables.rates
-    facts = statement_lines.facts(lines.stored, seeds).collect().lazy()
+    facts = statement_lines.facts(lines.stored, seeds).collect()
+    runs, searched, report = _derive_pieces(task, rows, facts.lazy(), progress)
+    ordered, order = shard_input.merge_pieces(searched)
+    del searched
+    conformity = identifiers.conformity(ordered["id"], seeds.country(task.iso2))
+    columns = shard_input.columns(ordered)
+    sorted_lines = shard_input.sort_lines(ordered["id"], lines.stored)
+    withheld = shard_input.withheld_codes(ordered["id"], lines.weighed)
+    del ordered
+    shard = _ShardInput(
+        columns,
+        shard_input.records(runs, order),
+        shard_input.statements(sorted_lines, withheld),
+        shard_input.last_year_ratios(sorted_lines, rates),
+    )
+    absent = complements.count_absent(rows.complements, report.fusionnees)
+    return shard, replace(report, ecartees=absent, **asdict(conformity))
+
+
+def _derive_pieces(
+    task: Task, rows: _Rows, facts: pl.LazyFrame, progress: Progress
+) -> tuple[list[Run], list[pl.DataFrame], Quality]:
+    """Sorted runs of the finished companies on disk, the searched columns of each run, and the report."""
     runs: list[Run] = []
     searched: list[pl.DataFrame] = []
     reports: list[Quality] = []
@@ -371,22 +393,7 @@ def _derive(
         reports.append(quality_report.of_frame(finished))
         start = run.stop
         progress(finished.height * _DERIVED)
-    ordered, order = shard_input.merge_pieces(searched)
-    del searched
-    conformity = identifiers.conformity(ordered["id"], seeds.country(task.iso2))
-    columns = shard_input.columns(ordered)
-    sorted_lines = shard_input.sort_lines(ordered["id"], lines.stored)
-    withheld = shard_input.withheld_codes(ordered["id"], lines.weighed)
-    del ordered
-    shard = _ShardInput(
-        columns,
-        shard_input.records(runs, order),
-        shard_input.statements(sorted_lines, withheld),
-        shard_input.last_year_ratios(sorted_lines, rates),
-    )
-    total = quality_report.total(reports)
-    absent = complements.count_absent(rows.complements, total.fusionnees)
-    return shard, replace(total, ecartees=absent, **asdict(conformity))
+    return runs, searched, quality_report.total(reports)
 
 
 def _add_columns(task: Task, good: pl.LazyFrame, facts: pl.LazyFrame) -> pl.LazyFrame:
