@@ -24,17 +24,13 @@ FEATURE: Final[Edit] = {
             "",
             '''"""The answer of births."""
 
-from typing import Annotated
-
-from serve.contract.declaration import AnswerObject, Count, component
-from serve.contract.text import Text
+from serve.contract.declaration import AnswerObject, Count
 
 
-@component("Les créations d’un pays.", "The births of a country.")
 class Naissances(AnswerObject):
-    pays: Annotated[str, Text("Le pays.", "Country.")]
-    annee: Annotated[int, Text("La première année.", "First year.")]
-    total: Annotated[Count, Text("Les sociétés.", "Companies.")]
+    pays: str
+    annee: int
+    total: Count
 ''',
         ),
     ),
@@ -146,6 +142,10 @@ countBirths,description,Combien de sociétés d’un pays ont commencé.,How man
 annee,description,La première année.,The first year.
 annee,aliases,since_year,since_year
 count_births,tool,,Ask for one country.
+Naissances,,Les créations d’un pays.,The births of a country.
+Naissances,pays,Le pays.,Country.
+Naissances,annee,La première année.,First year.
+Naissances,total,Les sociétés.,Companies.
 """,
         ),
     ),
@@ -225,8 +225,14 @@ assert tools(PRODUCT)["count_births"].description == (
 KEY: Final[Edit] = {
     "serve/contract/company_answers.py": (
         (
-            "    apercu: Annotated[",
-            '    pages: Annotated[Count, Text("Les pages à montrer.", "Pages to show.")]\n',
+            "    apercu: bool",
+            "    pages: Count\n",
+        ),
+    ),
+    "serve/contract/tables/texts.csv": (
+        (
+            "",
+            "Recherche,pages,Les pages à montrer.,Pages to show.\n",
         ),
     ),
     "serve/access/envelope.py": (
@@ -376,7 +382,7 @@ def test_a_feature_is_one_folder_and_one_line(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "edited", "program", "files"),
-    [("a key of a response", KEY, _KEYED, 2), ("an error code, a message", CODE, _REFUSED, 3)],
+    [("a key of a response", KEY, _KEYED, 3), ("an error code, a message", CODE, _REFUSED, 3)],
 )
 def test_a_key_or_an_error_is_its_declaration_and_what_fills_or_raises_it(
     tmp_path: Path, change: str, edited: Edit, program: str, files: int

@@ -17,12 +17,12 @@ from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType, ModuleType
-from typing import Annotated, Any, Final, Literal, NamedTuple, get_args, get_origin
+from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
 from serve.contract import answers, company_answers, errors
-from serve.contract.declaration import Component, Schema, component_name, component_schema
+from serve.contract.declaration import Schema, component_name, component_schema, text_of
 from serve.contract.errors import ApiError
 from serve.contract.notation import whole_number
 from serve.contract.parameters import LINES_PER_CALL, MOST_LINES, VISITOR_LINES, Parameter
@@ -290,28 +290,15 @@ class Product:
                 yield import_module(f"{part.package}.{name}")
 
 
-_MODULES: Final = (answers, company_answers)
-
-
 def component_schemas(lang: Lang, product: Product | None = None) -> dict[str, Schema]:
     """The schemas by name, with texts in `lang`: those of several features, then answers and bodies of the product."""
-    operations, of_features = (
-        (product.operations, product.modules("answers")) if product else ((), ())
-    )
-    bodies = {name: one.body for one in operations if (name := component_name(one.body))}
-    kinds = [
-        *(named for module in (*_MODULES, *of_features) for named in _declarations(module)),
-        *sorted(bodies.items()),
-    ]
-    return {name: component_schema(kind, lang) for name, kind in kinds}
-
-
-def _declarations(module: ModuleType) -> Iterator[tuple[str, Any]]:
-    """What a module declares: classes, and types that have a name."""
-    for value in vars(module).values():
-        if (name := component_name(value)) and value.__module__ == module.__name__:
-            yield name, value
-        elif get_origin(value) is Annotated:
-            _, *notes = get_args(value)
-            if any(isinstance(one, Text) for one in notes):  # else it is described elsewhere
-                yield from ((one.name, value) for one in notes if isinstance(one, Component))
+    of_features = product.modules("answers") if product else ()
+    bodies = [one.body for one in product.operations if one.body] if product else []
+    kinds = {
+        name: kind
+        for module in (answers, company_answers, *of_features)
+        for kind in vars(module).values()
+        if (name := component_name(kind)) and text_of(kind)  # else it is described elsewhere
+    }
+    kinds |= {component_name(kind): kind for kind in sorted(bodies, key=component_name)}
+    return {name: component_schema(kind, lang) for name, kind in kinds.items()}

@@ -9,7 +9,7 @@ from serve.access import billing
 from serve.access.burst_gate import Limiter
 from serve.access.context import ServerContext
 from serve.contract import parameters
-from serve.contract.declaration import body_of_parameters, component
+from serve.contract.declaration import body_of_parameters
 from serve.contract.feature import BodyExample, Feature, OpenFeature, Operation
 from serve.contract.text import Text
 from serve.features.export import export, pages
@@ -31,11 +31,7 @@ _HEADERS: Final = (
     "X-Export-Activites-Total",
     "X-Export-Coordonnees",
 )
-DemandeExport: Final[type] = component(
-    "Ce qu’il faut exporter ; un objet vide est la base entière. Une liste peut aussi être un tableau.",
-    "What to export; an empty object is the whole base. A list may be an array, too.",
-    closed=True,
-)(body_of_parameters("DemandeExport", parameters.EXPORT))
+DemandeExport: Final = body_of_parameters("DemandeExport", parameters.EXPORT)
 BODIES: Final = (
     BodyExample(
         "export",

@@ -9,13 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Final, NamedTuple
 
 from serve.contract import errors, seed_tables
-from serve.contract.declaration import (
-    AbsentKey,
-    component,
-    names_of,
-    part,
-    with_keywords,
-)
+from serve.contract.declaration import AbsentKey, Component, DeclaredObject, Keywords, names_of
 from serve.contract.errors import ApiError
 from serve.contract.feature import BodyExample
 from serve.contract.parameters import DEFAULT_CANDIDATES, LONGEST_VALUE, MOST_CANDIDATES, MOST_LINES
@@ -33,115 +27,35 @@ LARGEST: Final = 1 << 20  # bytes
 TO_GO_BY: Final = ("nom", "id", "tva", "lei")
 _NUMBERS: Final = ("id", "tva", "lei")
 
-_Donnee = Annotated[
-    str | AbsentKey, with_keywords(type=["string", "number", "null"], maxLength=LONGEST_VALUE)
-]
+Donnee = Annotated[str, Keywords(type=["string", "number", "null"], maxLength=LONGEST_VALUE)]
 
 
-@part("Une ligne.", "A line.", closed=True)
-class LigneDonnee:
-    cle: Annotated[
-        _Donnee,
-        Text(
-            "La clé de la ligne, à laquelle on reconnaît sa réponse. Elle est obligatoire, et "
-            "chacune ne sert qu’une fois.",
-            "Key of the line, by which its answer is known. Must be given, once each.",
-        ),
-    ]
-    nom: Annotated[
-        _Donnee,
-        Text(
-            "Le nom, avec ou sans sa forme juridique.",
-            "Name, with or without its legal form.",
-        ),
-    ]
-    pays: Annotated[
-        _Donnee,
-        Text(
-            "Les pays où elle peut être, par code (ISO 3166-1 à deux ou trois lettres, ou à trois "
-            "chiffres) ou par nom dans une langue des 25 pays, séparés par des virgules ; tous si "
-            "absent. Un pays illisible est laissé de côté (`pays_illisible`).",
-            "Countries it may be in, as codes (ISO 3166-1 of two or three letters, or three digits) "
-            "or names in a language of the 25 countries, separated by commas; any if absent. A "
-            "country that cannot be read is left out (`pays_illisible`).",
-        ),
-    ]
-    id: Annotated[
-        _Donnee,
-        Text(
-            "Le numéro d’immatriculation, sous toute graphie : avec sa mention, son tribunal ou son "
-            "registre, en EUID. `n/a`, `-` ou des zéros comptent comme absents ; un texte sans "
-            "numéro est laissé de côté (`id_illisible`).",
-            "Registration number, in any spelling: with its label, court or register, as EUID. "
-            "`n/a`, `-` or zeros count as absent; a text without a number is left out "
-            "(`id_illisible`).",
-        ),
-    ]
-    tva: Annotated[_Donnee, Text("Le numéro de TVA.", "VAT number.")]
-    ville: Annotated[_Donnee, Text("La ville.", "Town.")]
-    code_postal: Annotated[_Donnee, Text("Le code postal.", "Postcode.")]
-    date_creation: Annotated[
-        _Donnee,
-        Text(
-            "La date de création, dans toute notation ; une heure est ignorée. De `03/04/1968`, qui "
-            "peut désigner deux jours, seule l’année compte (`date_ambigue`) ; une date illisible est "
-            "laissée de côté (`date_illisible`).",
-            "Date of creation, in any notation; a time is left out. Of `03/04/1968`, which may mean "
-            "two days, only the year counts (`date_ambigue`); a date that cannot be read is left out "
-            "(`date_illisible`).",
-        ),
-    ]
-    adresse: Annotated[_Donnee, Text("La rue et le numéro.", "Street and number.")]
-    activite: Annotated[
-        _Donnee,
-        Text(
-            "L’activité : un code de la NACE, ou des mots.",
-            "Activity: a code of the NACE, or words.",
-        ),
-    ]
-    site_web: Annotated[_Donnee, Text("Le site web.", "Website.")]
-    email: Annotated[
-        _Donnee,
-        Text(
-            "L’adresse électronique ; seul son domaine est comparé.",
-            "E-mail address; only its domain is compared.",
-        ),
-    ]
-    lei: Annotated[_Donnee, Text("Le LEI.", "LEI.")]
+class LigneDonnee(DeclaredObject, closed=True):
+    cle: Donnee | AbsentKey
+    nom: Donnee | AbsentKey
+    pays: Donnee | AbsentKey
+    id: Donnee | AbsentKey
+    tva: Donnee | AbsentKey
+    ville: Donnee | AbsentKey
+    code_postal: Donnee | AbsentKey
+    date_creation: Donnee | AbsentKey
+    adresse: Donnee | AbsentKey
+    activite: Donnee | AbsentKey
+    site_web: Donnee | AbsentKey
+    email: Donnee | AbsentKey
+    lei: Donnee | AbsentKey
 
 
-@component("Les lignes à rapprocher.", "The lines to match.", closed=True)
-class DemandeRapprochement:
-    lignes: Annotated[
-        Sequence[LigneDonnee],
-        with_keywords(maxItems=MOST_LINES),
-        Text(
-            "Les lignes ; chacune a besoin de `cle`, et de `nom`, `id`, `tva` ou `lei`.",
-            "The lines; each needs `cle`, and `nom`, `id`, `tva` or `lei`.",
-        ),
-    ]
-    limite: Annotated[
-        int | AbsentKey,
-        with_keywords(minimum=1, maximum=MOST_CANDIDATES),
-        Text(
-            f"Candidats d’une ligne au plus. Par défaut `{DEFAULT_CANDIDATES}`.",
-            f"Candidates of a line at most. By default `{DEFAULT_CANDIDATES}`.",
-        ),
-    ]
-    colonnes: Annotated[
-        Sequence[Annotated[str, with_keywords(enum=list(COMPANY_FIELDS))]] | AbsentKey,
-        with_keywords(type=["array", "null"]),
-        Text(
-            "Les champs de la société dont les valeurs accompagnent une ligne `sur` ou "
-            "`probable` ; les coordonnées selon les droits.",
-            "Fields of the company whose values are sent with a line that is `sur` or `probable`; "
-            "contacts by right.",
-        ),
-    ]
-    version: Annotated[
-        str | AbsentKey | None,
-        Text("La génération qui doit répondre.", "Generation that must answer."),
-    ]
+Lignes = Annotated[Sequence[LigneDonnee], Keywords(maxItems=MOST_LINES)]
+Limite = Annotated[int, Keywords(minimum=1, maximum=MOST_CANDIDATES, default=DEFAULT_CANDIDATES)]
+Colonne = Annotated[str, Keywords(enum=list(COMPANY_FIELDS))]
+
+
+class DemandeRapprochement(Component, closed=True):
+    lignes: Lignes
+    limite: Limite | AbsentKey
+    colonnes: Sequence[Colonne] | AbsentKey | None
+    version: str | AbsentKey | None
 
 
 BODIES: Final = (

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from serve.contract.declaration import body_of_parameters, component
+from serve.contract.declaration import body_of_parameters
 from serve.contract.feature import Feature, Operation
 from serve.contract.parameters import PINNED, Parameter
 from serve.features.matching import answers, line_list
@@ -26,9 +26,7 @@ def _reconciliation(
     )  # fmt: skip
 
 
-FormulaireReconciliation: Final[type] = component(
-    "Les paramètres de GET, en formulaire.", "The parameters of GET, as a form.", closed=True
-)(body_of_parameters("FormulaireReconciliation", adapter.PARAMETERS))
+FormulaireReconciliation: Final = body_of_parameters("FormulaireReconciliation", adapter.PARAMETERS)
 
 _ASKED: Final[Mapping[str, Any]] = {"parameters": adapter.PARAMETERS, "refusals": [413]}
 _FORM: Final[Mapping[str, Any]] = {

@@ -1,7 +1,7 @@
 """The OpenAPI document, put together once when a server starts."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 import orjson
 
@@ -9,7 +9,7 @@ from quota import plans
 from serve.access.call import Response
 from serve.config import BurstLimits
 from serve.contract import VERSION, company_fields, feature, parameters
-from serve.contract.declaration import KnownValues, Schema, schema, with_keywords
+from serve.contract.declaration import Keywords, KnownValues, Schema, schema
 from serve.contract.feature import Product
 from serve.contract.parameters import Parameter, SeedWords
 from serve.contract.text import Lang, Text
@@ -137,7 +137,8 @@ def _parameter(parameter: Parameter, words: SeedWords, lang: Lang) -> Schema:
 
 # -- the schema of a company (§2.1), whose record is stored JSON -------------------------
 
-_DATE: Final = r"^\d{4}(-\d{2}(-\d{2})?)?$"
+_DATE: Final[Any] = Annotated[str, Keywords(pattern=r"^\d{4}(-\d{2}(-\d{2})?)?$")]
+_STATE: Final = Annotated[str, KnownValues(STATES)]
 _COMPANY: Final = Text(
     "Une société. Chaque champ y est avec toute offre, null là où il n’est pas connu.",
     "A company (société). Every field is there on every plan, null where it is not known.",
@@ -167,9 +168,9 @@ def _field(field: company_fields.Field, lang: Lang) -> Schema:
     contact = _CONTACT if field.champ in CONTACTS else Text("", "")
     text = Text(f"{french}.{contact.fr}", f"{field.definition['en']}.{contact.en}")
     if field.champ == "etat":
-        return schema(str, lang, [KnownValues(STATES), text])
+        return schema(_STATE, lang, text)
     if field.genre == company_fields.DATE:
-        return schema(str | None, lang, [with_keywords(pattern=_DATE), text])
+        return schema(_DATE | None, lang, text)
     # §2.1 says `number`, though every score is whole today.
     kind = float if field.champ == "score" else _TYPES[field.json_type]
-    return schema(kind | None if field.nullable else kind, lang, [text])
+    return schema(kind | None if field.nullable else kind, lang, text)

@@ -9,22 +9,22 @@ schemas. The descriptions of answers, which only programs read, are English.
 
 from collections.abc import Collection, Mapping, Sequence
 from http import HTTPStatus
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from serve.contract import files
 from serve.contract.answers import DetailsErreur, Erreur
 from serve.contract.declaration import (
+    Keywords,
     KnownValues,
     Schema,
     component_name,
     component_schema,
     schema,
-    with_keywords,
 )
 from serve.contract.errors import CODES
 from serve.contract.feature import Example, Link, Operation, Product
 from serve.contract.parameters import VERSION
-from serve.contract.text import Lang, Text
+from serve.contract.text import Lang, feature_texts
 from serve.surfaces.docs import prose
 
 # Of headers, by their type in headers.csv.
@@ -46,8 +46,6 @@ _JSON: Final = "application/json"
 
 # Every code, those of later versions included.
 CODE_PATTERN: Final = "^[a-z]+(_[a-z]+)*$"
-
-_CODE: Final = Text("Le code de l’erreur.", "Code of the error.")
 
 _HEADERS: Final[Mapping[int, tuple[str, ...]]] = {
     400: _CALLS,
@@ -342,8 +340,8 @@ def _error(status: int, lang: Lang) -> Schema:
         others = (*_codes_of_status(400), *_codes_of_status(404))
         keys |= {key for code in others for key in CODES[code].extra}
     erreur = component_schema(Erreur, lang)
-    notes = [KnownValues(tuple(codes)), with_keywords(pattern=CODE_PATTERN), _CODE]
-    erreur["properties"]["code"] = schema(str, lang, notes)
+    code_type = Annotated[str, KnownValues(tuple(codes)), Keywords(pattern=CODE_PATTERN)]
+    erreur["properties"]["code"] = schema(code_type, lang, feature_texts()["Erreur", "code"])
     details = component_schema(DetailsErreur, lang)["properties"]
     return {
         "type": "object",

@@ -13,42 +13,76 @@ from serve.contract.declaration import (
     ABSENT,
     AbsentKey,
     AnswerObject,
+    Component,
     Count,
+    DeclaredObject,
     EncodedJson,
-    KnownKeys,
+    Keywords,
     KnownValues,
     Moment,
-    component,
+    TextOf,
+    component_name,
     component_schema,
-    part,
-    with_keywords,
 )
 from serve.contract.parameters import LIMIT, VILLE
-from serve.contract.text import Text
+from serve.contract.text import Text, feature_texts
 from tests.serve.conformance import nodes
 
+ROWS = {
+    ("Town", ""): Text("Une ville.", "A town."),
+    ("Town", "name"): Text("Le nom.", "Name."),
+    ("Capital", ""): Text("Une capitale.", "A capital."),
+    ("Place", ""): Text("Un endroit.", "A place."),
+    ("Latitude", ""): Text("La latitude.", "Latitude."),
+    ("Page", ""): Text("Une page.", "A page."),
+    ("Page", "total"): Text("Le nombre.", "Number."),
+    ("Page", "made"): Text("Le moment.", "Moment."),
+    ("Page", "kind"): Text("La sorte.", "Kind."),
+    ("Page", "towns"): Text("Les villes.", "Towns."),
+    ("Page", "place"): Text("Son endroit.", "Its place."),
+    ("Page", "counts"): Text("Les nombres.", "Counts."),
+    ("ParsedParameters", ""): Text("Une demande.", "A request."),
+    ("ParsedParameters", "size"): Text("La taille.", "Size."),
+}
+Latitude = Annotated[float, TextOf("Latitude"), Keywords(maximum=90)]
+Kind = Annotated[str, KnownValues(("a", "b"))]
+Key = Annotated[str, KnownValues(("x", "y"))]
+Share = Annotated[float, Keywords(minimum=0)]
+Size = Annotated[int, Keywords(minimum=1, default=3)]
 
-@component("Une ville.", "A town.")
-class Town:
-    name: Annotated[str, Text("Le nom.", "Name.")]
+
+class Town(Component):
+    name: str
 
 
-@part("Un endroit.", "A place.")
-class Place:
-    north: Annotated[float, with_keywords(maximum=90), Text("La latitude.", "Latitude.")]
+class Capital(Town, name="Metropolis"):
+    north: Latitude
 
 
-@component("Une page.", "A page.")
+Towns = Annotated[orjson.Fragment, EncodedJson(Sequence[Town])]
+
+
+class Place(DeclaredObject):
+    north: Latitude
+
+
 class Page(AnswerObject):
-    total: Annotated[Count, Text("Le nombre.", "Number.")]
-    made: Annotated[Moment | None, Text("Le moment.", "Moment.")]
-    kind: Annotated[str, KnownValues(("a", "b")), Text("La sorte.", "Kind.")]
-    towns: Annotated[orjson.Fragment, EncodedJson(Sequence[Town]), Text("Les villes.", "Towns.")]
+    total: Count
+    made: Moment | None
+    kind: Kind
+    towns: Towns
     capital: Town | None
-    place: Annotated[Place | None, Text("Son endroit.", "Its place.")]
-    shares: Mapping[str, Annotated[float, with_keywords(minimum=0)]]
-    counts: Annotated[Mapping[str, int], KnownKeys(("x", "y")), Text("Les nombres.", "Counts.")]
+    place: Place | None
+    shares: Mapping[str, Share]
+    counts: Mapping[Key, int]
     cause: str | Sequence[str] | AbsentKey = ABSENT
+
+
+@pytest.fixture(autouse=True)
+def rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The objects of this module have rows, as those of the product."""
+    texts = {**feature_texts(), **ROWS}
+    monkeypatch.setattr("serve.contract.declaration.feature_texts", lambda: texts)
 
 
 def page(**more: Any) -> Page:
@@ -119,6 +153,18 @@ def test_the_schema_speaks_french_as_well() -> None:
     assert component_schema(Town, "fr")["description"] == "Une ville."
 
 
+def test_a_subclass_has_the_rows_of_its_bases_and_a_field_without_a_row_the_text_of_its_type() -> (
+    None
+):
+    described = component_schema(Capital, "en")
+
+    assert (component_name(Capital), described["description"]) == ("Metropolis", "A capital.")
+    assert described["properties"] == {
+        "name": {"type": "string", "description": "Name."},
+        "north": {"type": "number", "description": "Latitude.", "maximum": 90},
+    }
+
+
 @pytest.mark.parametrize("lang", ["fr", "en"])
 def test_every_object_has_a_valid_schema_whose_fields_are_described(lang: Any) -> None:
     """A reference is described where it leads."""
@@ -126,14 +172,19 @@ def test_every_object_has_a_valid_schema_whose_fields_are_described(lang: Any) -
         Draft202012Validator.check_schema(schema)
         objects = [node for node in nodes(schema) if node.get("type") == "object"]
         fields = [one for node in objects for one in node.get("properties", {}).values()]
-        bare = [one for one in fields if one.keys().isdisjoint(("description", "$ref", "anyOf"))]
+        shown = [each for one in fields for each in one.get("anyOf", [one])]
+        bare = [
+            one
+            for one in shown
+            if one.keys().isdisjoint(("description", "$ref")) and one != {"type": "null"}
+        ]
         assert not bare, name
 
 
-@component("Une demande.", "A request.", closed=True)
-class ParsedParameters:
+class ParsedParameters(Component, closed=True):
     ville: Annotated[str | AbsentKey, VILLE]
     limit: Annotated[int | AbsentKey, LIMIT]
+    size: Size | AbsentKey
 
 
 def test_a_field_of_a_body_is_a_parameter_and_nothing_else_may_be_sent() -> None:
@@ -147,3 +198,6 @@ def test_a_field_of_a_body_is_a_parameter_and_nothing_else_may_be_sent() -> None
     assert "default" not in limit
     assert limit["maximum"] == LIMIT.maximum
     assert limit["description"].endswith(" Par défaut `50`.")
+    assert described["properties"]["size"] == {
+        "type": "integer", "description": "La taille. Par défaut `3`.", "minimum": 1,
+    }  # fmt: skip

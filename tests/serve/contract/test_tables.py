@@ -7,6 +7,7 @@ import re
 import unicodedata
 from pathlib import Path
 from string import Formatter
+from typing import Any
 
 import pytest
 
@@ -14,6 +15,7 @@ from serve.app import PRODUCT
 from serve.contract import errors
 from serve.contract.errors import CODES
 from serve.contract.text import TABLES, Text, feature_texts, read_rows, read_texts
+from serve.surfaces.docs import document
 from serve.surfaces.mcp.tool_list import tools
 from tests.serve.contract.test_errors import ALL, QUOTA
 
@@ -147,6 +149,39 @@ def test_a_message_is_given_all_its_values(name: str) -> None:
     assert code in CODES
 
 
+def is_of_object(of: str) -> bool:
+    """Is a text of an object or a type? The names of operations, parameters and tools begin with a small letter."""
+    return of.lstrip("_")[0].isupper()
+
+
+class ReadRows(dict[tuple[str, str], Text]):
+    """The rows of texts, and the keys of those that were read."""
+
+    def __init__(self) -> None:
+        super().__init__(feature_texts())
+        self.read: set[tuple[str, str]] = set()
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        self.read |= {key} & self.keys()
+        return super().get(key, default)
+
+
+def test_every_row_of_an_object_is_a_text_of_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That every object and field has a row: test_declaration.py."""
+    rows = ReadRows()
+    monkeypatch.setattr("serve.contract.declaration.feature_texts", lambda: rows)
+    document.document(PRODUCT)
+
+    assert {key for key in rows if is_of_object(key[0])} == rows.read
+
+
+def test_a_text_has_one_row() -> None:
+    """Over all tables: a later row would replace the first one."""
+    tables = [path for path in NAMED if path.name == "texts.csv"]
+
+    assert sum(len(read_rows(path)) for path in tables) == len(feature_texts())
+
+
 def test_every_text_of_a_feature_is_used() -> None:
     known = {name for one in PRODUCT.operations for name in (one.id, one.text) if name}
     quoted = {"service"}
@@ -157,5 +192,7 @@ def test_every_text_of_a_feature_is_used() -> None:
     }
 
     assert {
-        of for of, part in feature_texts() if part in ("summary", "description", "guide")
+        of
+        for of, part in feature_texts()
+        if part in ("summary", "description", "guide") and not is_of_object(of)
     } <= known | quoted | guides | {parameter.component for parameter in parameters}
