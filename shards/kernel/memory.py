@@ -74,7 +74,7 @@ class Memory:
     def _places(self, records: Sequence[object]) -> Sequence[int]:
         """The addresses of records of one class, which are placed side by side."""
         self._held.append(records)
-        packed = _numbers(records) or b"".join(map(self._fields, records))
+        packed = b"".join(map(self._fields, records))
         first, size = self._array(packed), len(packed) // max(1, len(records))
         return range(first, first + len(packed), size) if records else ()
 
@@ -98,16 +98,6 @@ class MutableRecord:
         """Write the first fields as they are set in the record."""
         if COMPILED:
             self._struct.pack_into(self._packed, 0, *self._values(self._record))
-
-
-def _numbers(records: Sequence[object]) -> bytes:
-    """The fields of records that hold nothing but whole numbers, of which there are thousands; else nothing."""
-    kinds = type(records[0]).__annotations__ if records else {}
-    if not records or any(kind is not types.i64 for kind in kinds.values()):
-        return b""
-    values = attrgetter(*kinds)
-    pack = struct.Struct(f"<{len(kinds)}q").pack
-    return b"".join([pack(*values(record)) for record in records])
 
 
 def _code(kind: object) -> str:
