@@ -189,6 +189,8 @@ class KernelSession:
             self._make_scratch(offset + limit)
         for kind in census:
             self._counts[self.arrays.kinds[kind]] = 0
+        if not self.arrays.shards:
+            return None
         kinds = sum(1 << kind for kind in census) + types.LISTED * listed
         return self._query.write(query, offset, limit, kinds, budget)
 

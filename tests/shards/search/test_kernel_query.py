@@ -4,11 +4,13 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 from shards.kernel import types
 from shards.query import Query, Range
 from shards.search.kernel_query import QueryMemory
+from shards.search.search import ShardSet, search
 from tests.shards.search.open_shards import OpenShards
 from tests.world import company
 
@@ -112,3 +114,14 @@ def test_a_query_leaves_nothing_of_the_one_before(memory: QueryMemory) -> None:
         "scope_count", "website",
     ):  # fmt: skip
         assert not getattr(record, field)
+
+
+def test_no_shards_have_no_companies() -> None:
+    """Every engine call gets the addresses of shards, and there are none"""
+    base = ShardSet()
+    session = base.own_session()
+    bits, totals = np.zeros(1, np.uint32), np.zeros(1, np.int64)
+
+    assert search(base, Query(tri="nom"), offset=0, limit=5).total == 0
+    assert session.rows_by_shard(Query()) == []
+    assert session.mark(Query(), (), bits, totals, needed=True) == (0, {})
