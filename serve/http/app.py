@@ -27,7 +27,7 @@ from serve.contract import errors
 from serve.contract.errors import LANGUAGES, ApiError
 from serve.http import body_reader, compression
 from serve.http.handlers import HANDLERS
-from serve.http.reply import Download, Reply, preflight, request_id
+from serve.http.reply import TRACE, make_reply, preflight, request_id
 from serve.http.router import ALLOW, Route, Router
 from serve.observe.log import RequestTrace
 from serve.observe.metrics import REFUSALS
@@ -35,7 +35,7 @@ from serve.request import accept, client_address, reader
 from serve.request.reader import Pairs
 from shards.errors import MissingCountryError
 
-Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]
+Handler = Callable[[web.BaseRequest], Awaitable[web.Response]]
 
 # Said once: anybody can send the header, and a proxy that is not trusted sends it with each request.
 _UNTRUSTED: Final = (
@@ -89,7 +89,7 @@ class _App:
         self._router = Router(context.product.operations)
         self._visitor = Caller(context.plans[VISITOR])
 
-    async def handle(self, message: web.BaseRequest) -> web.StreamResponse:
+    async def handle(self, message: web.BaseRequest) -> web.Response:
         raw, headers = message.raw_path, message.headers
         # A proxy may send a whole URL, of which only the path and the query count (RFC 9112 §3.2.2).
         raw = raw if raw.startswith("/") else str(message.rel_url)
@@ -97,6 +97,7 @@ class _App:
         route, segments, opened = self._router.find(path)
         trace = RequestTrace(request_id(headers.get("X-Request-Id")), path)
         trace.address = message.remote
+        message[TRACE] = trace
         accepted = compression.read_accept_encoding(joined_header(headers, "Accept-Encoding"))
         tags = joined_header(headers, "If-None-Match")
         request = Request(
@@ -125,8 +126,7 @@ class _App:
             body_reader.give_back(message)
             self._context.lanes.leave(trace)
         response = await compression.compress_response(message, response, accepted, of_api=opened)
-        reply = Reply if response.file is None else Download
-        return reply(response, trace, opened=opened)
+        return make_reply(response, trace, opened=opened)
 
     async def _respond(self, request: Request, route: Route | None) -> Response:
         trace = request.trace

@@ -131,6 +131,7 @@ async def body(
     room.check(message.content_length or 0)
     if waits(message):
         await message.writer.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+        message.writer.output_size = 0  # of the response
     if not message.body_exists:
         # All such requests share one reader in aiohttp, whose second reading of chunks has no end.
         return b""

@@ -8,9 +8,10 @@ import asyncio
 import logging
 import re
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Any, Final
 
-from aiohttp import web
+from aiohttp import HttpVersion, HttpVersion10, HttpVersion11, web
 from aiohttp.abc import AbstractAccessLogger
 from aiohttp.http_exceptions import BadHttpMessage, BadHttpMethod, InvalidURLError, LineTooLong
 
@@ -21,7 +22,7 @@ from serve.contract.errors import ApiError
 from serve.contract.parameters import SEARCH
 from serve.contract.text import Text
 from serve.http.app import Handler
-from serve.http.reply import Reply, request_id
+from serve.http.reply import TRACE, make_reply, request_id
 from serve.http.router import ALLOW
 from serve.observe.log import RequestTrace, line, stderr
 from serve.observe.metrics import Metrics
@@ -49,6 +50,12 @@ _KEPT: Final = 16 * 1024  # of them, the last ones, for the language of the erro
 # A body that was answered before its end is read for so long, so that its client sees the answer; then the
 # connection is closed.
 LINGERING_SECONDS: Final = 1.0
+
+# Seconds for some ten megabytes: slower than any line, shorter than a client needs to hold up a file.
+SENDING: Final = 600.0
+# A response in memory waits so many seconds for its client, and a second more for so many bytes.
+PATIENCE: Final = 20.0
+_SLOWEST: Final = 16 * 1024
 
 # Bytes of a connection since its last request began. Whoever sends on after a refusal would have them all read.
 MOST_RECEIVED: Final = 16 << 20
@@ -92,6 +99,19 @@ def make_server(
         # A compressed body could be of any size; serve/request/json_body.py refuses it.
         auto_decompress=False,
     )
+
+
+class _Request(web.BaseRequest):
+    """A request that is answered in HTTP/1.1, whatever its own version (RFC 9110 §2.5)."""
+
+    @property
+    def version(self) -> HttpVersion:
+        return HttpVersion11
+
+    @property
+    def is_old(self) -> bool:
+        """Whether its connection ends with the response, unless the response says otherwise."""
+        return super().version == HttpVersion10
 
 
 class _Connection(web.RequestHandler):
@@ -173,6 +193,25 @@ class _Connection(web.RequestHandler):
         elif self._received <= MOST_RECEIVED:
             super()._resume_transport_reading()
 
+    async def finish_response(
+        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
+    ) -> tuple[web.StreamResponse, bool]:
+        """Send a response; a client that does not take it in time is cut off.
+
+        One that takes nothing at all is cut off by the socket (serve/process/port.py).
+        """
+        body = resp.body if isinstance(resp, web.Response) else None
+        seconds = PATIENCE + len(body) / _SLOWEST if isinstance(body, bytes) else SENDING
+        cut = asyncio.get_running_loop().call_later(seconds, self._cut_off)
+        try:
+            return await super().finish_response(request, resp, start_time)
+        finally:
+            cut.cancel()
+
+    def _cut_off(self) -> None:
+        if self.transport is not None:
+            self.transport.abort()
+
     def _make_error_handler(
         self, err_info: Any
     ) -> Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]:
@@ -200,6 +239,7 @@ class _Connection(web.RequestHandler):
     ) -> web.StreamResponse:
         trace = RequestTrace(request_id(None), request.rel_url.raw_path)
         trace.address = request.remote
+        request[TRACE] = trace
         accepted = self._accepted(request)
         lang = accept.language(accepted) or errors.LANGUAGES[0]
         if status >= 500:
@@ -210,7 +250,9 @@ class _Connection(web.RequestHandler):
             response = _in_both_languages(_unreadable_error(exc))
         else:
             response = of_error(_unreadable_error(exc), lang)
-        return Reply(response, trace, opened=True, last=True)
+        reply = make_reply(response, trace, opened=True)
+        reply.force_close()
+        return reply
 
     def _accepted(self, request: web.BaseRequest) -> str | None:
         """Accept-Language, read from the bytes where aiohttp could not parse the request."""
@@ -274,7 +316,8 @@ class Server(web.Server):
     """A web.Server whose connections are `_Connection`s and can be ended without a loss."""
 
     def __init__(self, handler: Handler, lanes: VisitorLanes, **options: Any) -> None:
-        super().__init__(self._handle, **options)
+        request_factory = partial(_Request, loop=asyncio.get_running_loop())
+        super().__init__(self._handle, request_factory=request_factory, **options)
         self.lanes = lanes
         self.slices = _Slices()
         self._handler = handler
@@ -295,14 +338,16 @@ class Server(web.Server):
 
     async def _handle(self, request: web.BaseRequest) -> web.StreamResponse:
         connection = request.protocol
-        assert isinstance(connection, _Connection)
+        assert isinstance(request, _Request) and isinstance(connection, _Connection)
         connection.begin()
         reply = await self._handler(request)
         is_cut = request.content_length is None and not request.content.is_eof()
         if is_cut:  # chunks that nobody reads would be parsed all the same
             connection.ignore_rest()
-        if (self._ending or is_cut) and isinstance(reply, Reply):
-            reply.end()
+        if self._ending or is_cut:
+            reply.force_close()
+        elif request.is_old and request.keep_alive:
+            reply.headers["Connection"] = "keep-alive"
         return reply
 
     def __call__(self) -> web.RequestHandler:
@@ -314,8 +359,7 @@ def _access_log(metrics: Metrics, write: Callable[[bytes], None]) -> type[Abstra
         """Writes one line per answered request (contract G11), and counts it (G10)."""
 
         def log(self, request: web.BaseRequest, response: web.StreamResponse, time: float) -> None:
-            assert isinstance(response, Reply)  # the only kind that this folder makes
-            trace = response.trace
+            trace = request[TRACE]
             seconds = trace.seconds
             metrics.request(trace.route, trace.plan, response.status, trace.quota, seconds)
             write(line("info", "request", _fields(request, response, trace, seconds)))
@@ -333,7 +377,7 @@ def _fields(
         "query": query_fields(trace.pairs),
         "status": response.status,
         "ms": round(seconds * 1_000, 3),
-        "bytes": response.body_length,
+        "bytes": request.writer.output_size,
         "request_id": trace.request_id,
         "plan": trace.plan,
         "account": trace.account,

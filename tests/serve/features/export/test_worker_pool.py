@@ -27,7 +27,6 @@ from quota.store.future import StoreFuture
 from quota.store.lmdb_store import LmdbStore
 from serve.config import BurstLimits
 from serve.features.export import worker_pool
-from serve.http import reply
 from tests.serve import world
 from tests.serve.client import GENEROUS, Customer, Reply, Served, serving
 from tests.serve.clock import Clock
@@ -366,7 +365,7 @@ def test_a_slow_reader_holds_nothing_but_an_open_file(large: Place) -> None:
 
 def test_who_takes_too_long_is_cut_off(large: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """F6"""
-    monkeypatch.setattr(reply, "SENDING", 0.3)
+    monkeypatch.setattr("serve.http.connection.SENDING", 0.3)
 
     with slow_reader(large, large.served.customer("integral")) as connection:
         assert eventually(large.is_clean)
