@@ -105,7 +105,7 @@ def test_a_quadratic_and_an_exponential_pattern_would_fail() -> None:
 
 _ROUTER = Router(PRODUCT.operations)
 PARSERS: dict[str, Callable[[str], object]] = {
-    "target": lambda text: _ROUTER.find("/" + text),
+    "target": lambda text: _ROUTER.resolve("/" + text),
     "encoded query": lambda text: reader.query_pairs("q=" + quote(text, errors="replace")),
     "query": reader.query_pairs,
     "JSON body": lambda text: json_body.pairs(text.encode("utf-8", "replace")),

@@ -94,7 +94,8 @@ class _App:
         # A proxy may send a whole URL, of which only the path and the query count (RFC 9112 §3.2.2).
         raw = raw if raw.startswith("/") else str(message.rel_url)
         path, _, query = raw.partition("#")[0].partition("?")
-        route, segments, opened = self._router.find(path)
+        route, segments = self._router.resolve(path) or (None, ())
+        opened = self._router.open_to_all(path)
         trace = RequestTrace(request_id(headers.get("X-Request-Id")), path)
         trace.address = message.remote
         message[TRACE] = trace

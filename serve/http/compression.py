@@ -20,7 +20,6 @@ from aiohttp import web
 
 from serve.access.call import Response, matches
 from serve.request import accept
-from serve.request.reader import memoise
 
 # Bytes; a shorter answer fits into one packet as it is.
 SHORTEST: Final = 1_000
@@ -71,11 +70,8 @@ def read_accept_encoding(header: str | None) -> AcceptedCodings:
     >>> read_accept_encoding("identity;q=0, *"), read_accept_encoding("zstd;q=0")
     (AcceptedCodings(codings=['zstd', 'gzip'], plain=False), AcceptedCodings(codings=[], plain=True))
     """
-    return _read(header) if header else _PLAIN
-
-
-@memoise
-def _read(header: str) -> AcceptedCodings:
+    if not header:
+        return _PLAIN
     # `x-gzip` is another name of gzip (RFC 9110 §8.4.1.3).
     given = {word.removeprefix("x-"): quality for word, quality in accept.qualities(header)}
     others = given.get("*", 0.0)

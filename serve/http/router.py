@@ -11,7 +11,6 @@ from typing import Final
 from urllib.parse import unquote
 
 from serve.contract.feature import Operation
-from serve.request.reader import memoise
 
 # Of a path that there is not, and of a host (RFC 9110 §9.3.6): nothing is changed by a request (G2).
 ALLOW: Final = "GET, HEAD, OPTIONS"
@@ -45,10 +44,7 @@ class Route:
 
 
 class Router:
-    """The routes of some operations.
-
-    Short paths are remembered: nearly all requests are for a few of them, with different queries.
-    """
+    """The routes of some operations."""
 
     def __init__(self, operations: Iterable[Operation]) -> None:
         known = tuple(operations)
@@ -68,12 +64,6 @@ class Router:
         opened = (_API, *(one.path for one in known if one.opened))
         self._opened: Final = frozenset(opened)
         self._below: Final = tuple(f"{path}/" for path in opened)
-        self.find: Final = memoise(self._find)
-
-    def _find(self, path: str) -> tuple[Route | None, tuple[str, ...], bool]:
-        """The route of a path, its variable parts, and whether a browser of any origin may read the response."""
-        route, segments = self.resolve(path) or (None, ())
-        return route, segments, self.open_to_all(path)
 
     def resolve(self, raw: str) -> tuple[Route, tuple[str, ...]] | None:
         """The route of a path, with its variable parts decoded; None if there is none.

@@ -3,7 +3,7 @@
 import pytest
 
 from serve.app import PRODUCT
-from serve.http.router import Route, Router
+from serve.http.router import Router
 
 _ROUTER = Router(PRODUCT.operations)
 
@@ -67,20 +67,3 @@ def test_the_api_is_open_to_all_origins_and_the_rest_is_not() -> None:
     assert _ROUTER.open_to_all("/api/v1/inconnue")
     assert not _ROUTER.open_to_all("/api/v10")
     assert not _ROUTER.open_to_all("/healthz")
-
-
-def test_a_path_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    router = Router(PRODUCT.operations)
-    asked: list[str] = []
-    resolve = Router.resolve
-
-    def noted(self: Router, raw: str) -> tuple[Route, tuple[str, ...]] | None:
-        asked.append(raw)
-        return resolve(self, raw)
-
-    monkeypatch.setattr(Router, "resolve", noted)
-
-    routes = [router.find("/api/v1/societes")[0] for _ in range(3)]
-
-    assert [route and route.name for route in routes] == ["societes"] * 3
-    assert asked == ["/api/v1/societes"]
