@@ -2,9 +2,8 @@
 
     route 404 → method 405 → preflight → handler, or the site for a path that is no operation
 
-The rest of contract D5, from the key to the charge, is in serve/access/admission.py. This is a
-low-level `web.Server` with one handler instead of an aiohttp Application: routes are one table, and the order
-of the steps stays visible.
+The rest of contract D5, from the key to the charge, is in serve/access/admission.py. The handler is that of a low-level
+`web.Server`, not an aiohttp Application: routes are one table, and the order of the steps stays visible (decision 009).
 
 A search that is estimated at under a millisecond is made on the event loop, since a hop to a thread takes a
 tenth of that. Another one is made in a thread (serve/generation/open_generation.py), and the loop answers
