@@ -7,7 +7,7 @@ the bodies of the public lists, open files of changes. Its threads read its shar
 import asyncio
 import os
 from collections.abc import Callable, Collection, Hashable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -254,6 +254,21 @@ class OpenGeneration:
                     raise result
                 results.append(result)
         return results
+
+    def in_free_threads(self, jobs: Sequence[Callable[[], T]]) -> list[T]:
+        """The results of jobs of a caller that has a thread: all but the first run in another one, if one is free.
+
+        All have ended when this returns or raises.
+        """
+        first, *others = jobs
+        started = [self._threads.submit(job) for job in others]
+        try:
+            results = [first()]
+            for job, future in zip(others, started, strict=True):
+                results.append(job() if future.cancel() else future.result())
+            return results
+        finally:
+            wait([future for future in started if not future.cancel()])
 
     def close(self) -> None:
         """Wait for the threads, then close every file."""

@@ -1,7 +1,7 @@
 """The figures of a market: turnovers, bands and ratios of all companies that a search finds, exactly (extension X11).
 
 The countries of a search are divided in two parts of about as many companies, so that two threads can work beside each
-other. In a part whose rows are mostly found, these are marked and read along the orders; else each is looked up. The
+other where the caller of `figures_of` has them. In a part whose rows are mostly found, these are marked and read along the orders; else each is looked up. The
 same is true of the companies with statements of a country and their ratios.
 """
 
@@ -9,6 +9,7 @@ import logging
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -87,13 +88,8 @@ class MarketPart:
     growth: Figures
 
 
-@translate_errors()
 def part(base: ShardSet, query: Query, oldest: int) -> MarketPart:
-    """The companies that `query`, a part of a search, finds; of ratios those whose last year is `oldest` or later.
-
-    Raises:
-        CorruptError: a shard refers to a row, a word or a place that it does not have.
-    """
+    """The companies that `query`, a part of a search, finds; of ratios those whose last year is `oldest` or later."""
     found = search(base, query, offset=0, limit=0).total
     if _DENSE * found < sum(base[iso2].rows for iso2 in query.pays):
         _, counted = distributions(base, query, _COUNTED, UNLIMITED) or (0, {})
@@ -134,13 +130,8 @@ class MarketTurnovers:
         self._counts = [0, 0]
         self._moments: list[Moments | None] = [None, None]
 
-    @translate_errors()
     def write(self, half: int) -> None:
-        """Write one half, 0 or 1; each has to be written once.
-
-        Raises:
-            CorruptError: a shard refers to a row, a word or a place that it does not have.
-        """
+        """Write one half, 0 or 1; each has to be written once."""
         if self._marks is None:
             return
         self._counts[half] = self._marks.write(self._sequence, half, self._many, self._middle)
@@ -313,21 +304,44 @@ def newest_year(base: ShardSet) -> int:
     return int(frequent[-1]) if len(frequent) else 0
 
 
-@translate_errors()
 def of_whole_base(base: ShardSet) -> MarketFigures:
-    """The figures of all companies.
+    """The figures of all companies. Raises CorruptError and MissingCountryError, as `figures_of`."""
+    return figures_of(base, Query(), newest_year(base))
+
+
+def in_turn(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
+    """The results of jobs, one after the other."""
+    return [job() for job in jobs]
+
+
+@translate_errors()
+def figures_of(
+    base: ShardSet,
+    query: Query,
+    newest: int,
+    run: Callable[[Sequence[Callable[[], Any]]], list[Any]] = in_turn,
+) -> MarketFigures:
+    """The figures of the companies that `query` finds.
+
+    Args:
+        newest: the last year of the data (`newest_year`).
+        run: runs jobs that may be run beside each other, and returns their results.
 
     Raises:
         CorruptError: a shard refers to a row, a word or a place that it does not have.
-        MissingCountryError: a country is left out.
+        MissingCountryError: a country of the search is left out.
     """
-    newest = newest_year(base)
     oldest = newest - YEARS + 1
-    halves = [part(base, one, oldest) for one in parts(base, Query())]
+    halves = run([partial(part, base, half, oldest) for half in parts(base, query)])
     turnovers = MarketTurnovers(base, halves)
-    for half in (0, 1):
-        turnovers.write(half)
-    return join(halves, turnovers, first_companies(base, Query()), newest)
+    first, *_ = run(
+        [
+            partial(first_companies, base, query),
+            partial(turnovers.write, 0),
+            partial(turnovers.write, 1),
+        ]
+    )
+    return join(halves, turnovers, first, newest)
 
 
 def first_companies(base: ShardSet, query: Query) -> Sequence[tuple[str, int]]:

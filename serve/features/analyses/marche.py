@@ -5,10 +5,8 @@ exact over the whole scope, whatever the plan shows of a search. A figure withou
 search that finds nothing has no figures, and its analysis costs a call alone.
 """
 
-import asyncio
 from collections.abc import Mapping
 from dataclasses import fields, replace
-from functools import partial
 from hashlib import blake2b
 from typing import Any, Final
 
@@ -40,13 +38,12 @@ from serve.generation import company_ids
 from serve.generation.open_generation import OpenGeneration
 from serve.request.reader import ParsedParameters
 from shards.analyses import market
-from shards.analyses.market import MarketFigures, MarketTurnovers
+from shards.analyses.market import MarketFigures
 from shards.codec import bands, record
 from shards.codec.folding import fold_id
 from shards.query import ORDERS, Query
 from shards.ratios.distribution import Concentration, Quantiles
 from shards.ratios.ratio_table import ratios
-from shards.search.distribution import parts
 from shards.search.search import ShardSet
 
 PARAMETERS: Final = (*SCOPE, *FILTERS, VERSION)
@@ -89,7 +86,9 @@ def marche(request: Request, generation: OpenGeneration) -> PreparedCall[Analyse
     async def run() -> "Result[AnalyseMarche]":
         base = generation.shards
         query, unknown = await company_ids.resolved_query(base, asked)
-        figures = generation.markets.get(query) or await _figures(generation, query)
+        figures = generation.markets.get(query) or await generation.in_thread(
+            _MICROSECONDS, lambda: _figures(generation, query)
+        )
         content = AnalyseMarche(
             plan=caller.plan.slug,
             module=rights.MARCHE,
@@ -120,46 +119,25 @@ def _subject(asked: ParsedParameters, base: ShardSet) -> str:
     return f"{rights.MARCHE}/{blake2b(text, digest_size=12).hexdigest()}"
 
 
-async def _figures(generation: OpenGeneration, query: Query) -> ChiffresDuMarche:
+def _figures(generation: OpenGeneration, query: Query) -> ChiffresDuMarche:
     """The analysis without what depends on the caller; those of plain markets are remembered.
 
-    Those of all companies come from the files of the generation. Others are made in parts beside each other, in its
-    threads.
+    Those of all companies come from the files of the generation.
     """
     base = generation.shards
     base.require(query.pays)
     figures = generation.market if _is_whole(query, base) else None
     if figures is None:
-        figures = await _computed(generation, query)
-    made = await generation.in_thread(_MICROSECONDS, partial(_document, figures, base))
+        newest = generation.newest_year
+        figures = market.figures_of(base, query, newest, generation.in_free_threads)
+    document = _document(figures, base)
     if _is_plain(query):
         remembered = generation.markets
         while len(remembered) >= _REMEMBERED:
             # The whole base is asked for most, and costs most.
             remembered.pop(next(kept for kept in list(remembered) if kept != Query()), None)
-        remembered[query] = made
-    return made
-
-
-async def _computed(generation: OpenGeneration, query: Query) -> MarketFigures:
-    base = generation.shards
-    newest = await generation.in_thread(_MICROSECONDS, lambda: generation.newest_year)
-    oldest = newest - market.YEARS + 1
-    halves = await asyncio.gather(
-        *(
-            generation.in_thread(_MICROSECONDS, partial(market.part, base, part_query, oldest))
-            for part_query in parts(base, query)
-        )
-    )
-    turnovers = await generation.in_thread(_MICROSECONDS, partial(MarketTurnovers, base, halves))
-    first, _, _ = await asyncio.gather(
-        generation.in_thread(_MICROSECONDS, partial(market.first_companies, base, query)),
-        generation.in_thread(_MICROSECONDS, partial(turnovers.write, 0)),
-        generation.in_thread(_MICROSECONDS, partial(turnovers.write, 1)),
-    )
-    return await generation.in_thread(
-        _MICROSECONDS, partial(market.join, halves, turnovers, first, newest)
-    )
+        remembered[query] = document
+    return document
 
 
 def _is_whole(query: Query, base: ShardSet) -> bool:

@@ -6,7 +6,6 @@ together, and of the wall; nothing is remembered. They are the second of two cal
 """
 
 import argparse
-import asyncio
 import math
 import random
 import sys
@@ -117,7 +116,7 @@ class Bench:
     def _market(self, query: Query) -> Times:
         def ours() -> Any:
             self._generation.markets.clear()
-            return asyncio.run(marche._figures(self._generation, query))
+            return marche._figures(self._generation, query)
 
         made, times = _timed(ours)
         theirs, took = _once(lambda: self._duck.market(self._generation.shards, query, self._years))

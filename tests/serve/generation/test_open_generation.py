@@ -189,6 +189,59 @@ def test_an_error_of_a_list_is_told_when_its_threads_have_ended(
     assert ended.is_set()
 
 
+def test_jobs_of_a_thread_run_beside_each_other_where_others_are_free(
+    open_edition: OpenGeneration,
+) -> None:
+    both = threading.Barrier(2)
+
+    def job(number: int) -> int:
+        both.wait(20)
+        return number
+
+    jobs = [partial(job, 1), partial(job, 2)]
+    run = partial(open_edition.in_free_threads, jobs)
+    assert asyncio.run(open_edition.in_thread(DEAR, run)) == [1, 2]
+
+
+def test_a_thread_runs_its_jobs_alone_where_none_is_free(open_edition: OpenGeneration) -> None:
+    """Also where each thread waits for jobs of its own."""
+    all_begin = threading.Barrier(open_generation.THREADS)
+
+    def job() -> int:
+        return threading.get_ident()
+
+    def run() -> list[int]:
+        all_begin.wait(20)
+        threads = open_edition.in_free_threads([job, job, job])
+        all_begin.wait(20)
+        return [*threads, threading.get_ident()]
+
+    async def scenario() -> list[list[int]]:
+        callers = (open_edition.in_thread(DEAR, run) for _ in range(open_generation.THREADS))
+        return await asyncio.wait_for(asyncio.gather(*callers), 20)
+
+    for threads in asyncio.run(scenario()):
+        assert len(threads) == 4
+        assert set(threads) == {threads[-1]}
+
+
+def test_an_error_of_a_job_is_raised_when_all_have_ended(open_edition: OpenGeneration) -> None:
+    begun, ended = threading.Event(), threading.Event()
+
+    def fail() -> None:
+        begun.wait(20)
+        raise ZeroDivisionError
+
+    def end_late() -> None:
+        begun.set()
+        time.sleep(0.05)
+        ended.set()
+
+    with pytest.raises(ZeroDivisionError):
+        open_edition.in_free_threads([fail, end_late])
+    assert ended.is_set()
+
+
 def test_a_walk_that_is_pinned_is_checked_with_the_words_of_its_own_generation(
     tmp_path: Path,
 ) -> None:

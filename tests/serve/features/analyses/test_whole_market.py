@@ -30,13 +30,13 @@ def data(tmp_path: Path) -> Path:
 def computed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
     """The searches whose market was computed."""
     searches: list[Any] = []
-    original = marche._computed
+    original = market.figures_of
 
-    async def compute(generation: Any, query: Any) -> Any:
+    def compute(base: Any, query: Any, *others: Any) -> Any:
         searches.append(query)
-        return await original(generation, query)
+        return original(base, query, *others)
 
-    monkeypatch.setattr(marche, "_computed", compute)
+    monkeypatch.setattr(market, "figures_of", compute)
     yield searches
 
 
