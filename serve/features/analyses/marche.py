@@ -86,9 +86,9 @@ def marche(request: Request, generation: OpenGeneration) -> PreparedCall[Analyse
     async def run() -> "Result[AnalyseMarche]":
         base = generation.shards
         query, unknown = await company_ids.resolved_query(base, asked)
-        figures = generation.markets.get(query) or await generation.in_thread(
-            _MICROSECONDS, lambda: _figures(generation, query)
-        )
+        figures: ChiffresDuMarche | None = generation.markets.get(query)
+        if figures is None:
+            figures = await generation.in_thread(_MICROSECONDS, lambda: _figures(generation, query))
         content = AnalyseMarche(
             plan=caller.plan.slug,
             module=rights.MARCHE,

@@ -29,7 +29,6 @@ from serve.contract.statement_table import (
     currencies_of,
     rows_by_section,
 )
-from serve.features.record.answers import Groupe
 from serve.features.record.groupe import groupe
 from serve.features.record.operations import societe
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
@@ -279,7 +278,7 @@ async def _side_values(
         "computable": _computable(shard, row) if request.session and has_accounts else (0, 0),
         "histogram_height": charts.HISTOGRAM_HEIGHT,
         **await _comparable_companies(request, generation),
-        "group": await _group(request, generation),
+        "group": await _ask(request, generation, groupe),
     }
 
 
@@ -347,11 +346,6 @@ async def _comparable_companies(request: PageRequest, generation: OpenGeneration
         "is_sized": any(size is not None for size in sizes),
         "is_near_in_size": all(size is not None and size <= _NEAR_IN_SIZE for size in sizes),
     }
-
-
-async def _group(request: PageRequest, generation: OpenGeneration) -> Groupe:
-    """The group of the company, as far as the visitor's plan shows it."""
-    return await _ask(request, generation, groupe)
 
 
 async def _ask(

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final, NamedTuple
-from urllib.parse import parse_qsl, urlsplit
 
 from serve.contract import parameters, seed_tables
 from serve.contract.parameters import Parameter, Q
@@ -28,8 +27,9 @@ from serve.features.search.facet_counts import (
 )
 from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
+from serve.request.reader import Pairs
 from serve.request.scalars import parse_decimal
-from serve.surfaces.site import formatting
+from serve.surfaces.site import formatting, search_form
 from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.search_form import LISTS, SearchForm
 from shards.codec.folding import fold
@@ -52,50 +52,86 @@ _SUB_SECTORS: Final = 40
 DRAWN: Final = 6
 
 
+@dataclass(frozen=True, slots=True)
+class SearchView:
+    """A search as its page shows it.
+
+    Attributes:
+        names: countries by code and sectors by their French label, in the language of the visitor.
+        sub_sectors: sub-sectors by their French label, in that language.
+    """
+
+    request: PageRequest
+    generation: OpenGeneration
+    form: SearchForm
+    names: Mapping[str, str]
+    sub_sectors: Mapping[str, str]
+
+    @property
+    def reference(self) -> Reference:
+        return self.generation.reference
+
+
+def view(request: PageRequest, generation: OpenGeneration) -> SearchView:
+    """The search of a page, valid or not."""
+    reference = generation.reference
+    return SearchView(
+        request,
+        generation,
+        search_form.read(request.pairs, generation.names, reference),
+        formatting.labels(request, reference),
+        formatting.sub_sector_names(request, reference),
+    )
+
+
 class Chip(NamedTuple):
-    """A restriction: its words, and the address of the search without it."""
+    """A restriction: its words, and the search without it."""
 
     label: str
-    href: str
+    pairs: Pairs
+
+    @property
+    def href(self) -> str:
+        """The address of the search without it."""
+        return search_form.address(self.pairs)
 
 
 class RelaxedSearch(NamedTuple):
-    """A restriction, the address of the search without it, and what that finds."""
+    """A restriction, the address of the search without it, and its total."""
 
     label: str
     href: str
     total: int
 
 
-def chips(request: PageRequest, reference: Reference, form: SearchForm) -> Sequence[Chip]:
+def chips(shown: SearchView) -> Sequence[Chip]:
     """Each restriction of the search."""
-    countries = {one.iso2: formatting.country_name(request, one) for one in reference.pays}
-    sectors = {one.slug: formatting.sector_name(request, one) for one in reference.secteurs}
-    groups = formatting.sub_sector_names(request, reference)
-    restrictions = [Chip(countries[code], form.href_without("pays", code)) for code in form.pays]
+    form = shown.form
+    sectors = {one.slug: shown.names[one.secteur] for one in shown.reference.secteurs}
+    restrictions = [Chip(shown.names[code], form.pairs_without("pays", code)) for code in form.pays]
     restrictions += [
-        Chip(sectors[slug], form.href_without("secteur", slug)) for slug in form.secteurs
+        Chip(sectors[slug], form.pairs_without("secteur", slug)) for slug in form.secteurs
     ]
     restrictions += [
-        Chip(groups.get(one, one), form.href_without("sous_secteur", one))
+        Chip(shown.sub_sectors.get(one, one), form.pairs_without("sous_secteur", one))
         for one in form.sous_secteurs
     ]
     for parameter in _RESTRICTIONS:
         if value := form.value(parameter.name):
-            words = _list_words(request, value) if parameter is parameters.IDS else ""
-            words = words or request.t(*parameter.chip).format(
-                _readable_value(request, parameter, value)
+            words = _list_words(shown.request, value) if parameter is parameters.IDS else ""
+            words = words or shown.request.t(*parameter.chip).format(
+                _readable_value(shown.request, parameter, value)
             )
-            restrictions.append(Chip(words, form.href(**{parameter.name: ""})))
+            restrictions.append(Chip(words, form.pairs(**{parameter.name: ""})))
     return restrictions
 
 
-def search_title(request: PageRequest, restrictions: Sequence[Chip]) -> str:
+def search_title(shown: SearchView, restrictions: Sequence[Chip]) -> str:
     """The search in a few words, for the title of its page."""
     named = [one.label for one in restrictions[:_NAMED]]
     if len(restrictions) > _NAMED:
         named.append("…")
-    return " · ".join(named) or request.t("Toutes les sociétés", "All companies")
+    return " · ".join(named) or shown.request.t("Toutes les sociétés", "All companies")
 
 
 async def relaxed_searches(
@@ -108,23 +144,18 @@ async def relaxed_searches(
     if len(restrictions) < 2:
         return ()
     tried = restrictions[:_MOST]
-    queries = [await _query(generation, one.href) for one in tried]
+    searches = [generation.search(one.pairs) for one in tried]
+    queries = [(await company_ids.resolved_query(generation.shards, one))[0] for one in searches]
     totals = await generation.in_thread(
         EXPENSIVE_MICROSECONDS,
         lambda: [search(generation.shards, one, offset=0, limit=0).total for one in queries],
     )
-    searches = [
+    relaxed = [
         RelaxedSearch(chip.label, chip.href, total)
         for chip, total in zip(tried, totals, strict=True)
         if total
     ]
-    return sorted(searches, key=lambda one: -one.total)
-
-
-async def _query(generation: OpenGeneration, href: str) -> Query:
-    asked = generation.search(tuple(parse_qsl(urlsplit(href).query)))
-    query, _ = await company_ids.resolved_query(generation.shards, asked)
-    return query
+    return sorted(relaxed, key=lambda one: -one.total)
 
 
 def _list_words(request: PageRequest, value: str) -> str:
@@ -235,68 +266,62 @@ def _scopes(query: Query) -> Sequence[tuple[str, Query, Dimensions]]:
     )
 
 
-def pickers(
-    request: PageRequest, generation: OpenGeneration, form: SearchForm, counts: OptionCounts
-) -> Sequence[Picker]:
+def pickers(shown: SearchView, counts: OptionCounts) -> Sequence[Picker]:
     """The pickers, in the order of the form."""
-    reference, t = generation.reference, request.t
+    form, t = shown.form, shown.request.t
     pays = [
-        Option(one.iso2, formatting.country_name(request, one), _number(counts["pays"], one.iso2),
+        Option(one.iso2, shown.names[one.iso2], _number(counts["pays"], one.iso2),
                one.iso2 in form.pays)
-        for one in reference.pays
+        for one in shown.reference.pays
     ]  # fmt: skip
-    own = _sub_sectors(request, generation, form, counts["sous_secteur"])
+    own = _sub_sectors(shown, counts["sous_secteur"])
     in_state = form.value("etat").split(LISTS["etat"])
     states = [
-        Option(one, seed_tables.label("etat", "", one, request.lang) or one,
+        Option(one, seed_tables.label("etat", "", one, shown.request.lang) or one,
                _number(counts["etat"], one), one in in_state)
         for one in KNOWN_STATES
     ]  # fmt: skip
     return (
         Picker("pays", t("Pays", "Country"), [OptionGroup("", _rank(pays))]),
-        Picker("secteur", t("Secteur", "Sector"), _sections(request, reference, form, counts["secteur"])),
+        Picker("secteur", t("Secteur", "Sector"), _sections(shown, counts["secteur"])),
         Picker("sous_secteur", t("Sous-secteur", "Sub-sector"),
                [OptionGroup("", own)] if own else ()),
         Picker("etat", t("État", "State"), [OptionGroup("", _rank(states))]),
     )  # fmt: skip
 
 
-def _sections(
-    request: PageRequest, reference: Reference, form: SearchForm, counts: Counts | None
-) -> Sequence[OptionGroup]:
+def _sections(shown: SearchView, counts: Counts | None) -> Sequence[OptionGroup]:
     """The sectors in the sections of NACE: those with a choice first, then the largest."""
     english = seed_tables.sections_in_english()
     sections: dict[str, list[Option]] = {}
-    for sector in reference.secteurs:
-        option = Option(sector.slug, formatting.sector_name(request, sector),
-                        _number(counts, sector.code), sector.slug in form.secteurs)  # fmt: skip
-        section = formatting.set_in_type(
-            request.t(sector.grand_secteur, english.get(sector.grand_secteur, sector.grand_secteur))
+    for sector in shown.reference.secteurs:
+        option = Option(sector.slug, shown.names[sector.secteur],
+                        _number(counts, sector.code), sector.slug in shown.form.secteurs)  # fmt: skip
+        sections.setdefault(sector.grand_secteur, []).append(option)
+    groups = [
+        OptionGroup(
+            formatting.set_in_type(shown.request.t(section, english.get(section, section))),
+            _rank(options),
         )
-        sections.setdefault(section, []).append(option)
-    groups = [OptionGroup(label, _rank(options)) for label, options in sections.items()]
+        for section, options in sections.items()
+    ]
     return sorted(
         groups, key=lambda one: (not one.chosen_count, -(one.number or 0), fold(one.label))
     )
 
 
-def _sub_sectors(
-    request: PageRequest,
-    generation: OpenGeneration,
-    form: SearchForm,
-    counts: Counts | None,
-) -> Sequence[Option]:
+def _sub_sectors(shown: SearchView, counts: Counts | None) -> Sequence[Option]:
     """The sub-sectors of the chosen sectors; those already chosen are always among them."""
-    divisions = {one.code for one in generation.reference.secteurs if one.slug in form.secteurs}
-    names = formatting.sub_sector_names(request, generation.reference)
+    form, reference = shown.form, shown.reference
+    divisions = {one.code for one in reference.secteurs if one.slug in form.secteurs}
     numbers: dict[str, int | None] = {}
-    for sub_sector in generation.reference.sous_secteurs:
+    for sub_sector in reference.sous_secteurs:
         if sub_sector.secteur in divisions:  # two sectors may share a label (contract B10)
             number = _number(counts, sub_sector.code)
             before = numbers.get(sub_sector.sous_secteur)
             numbers[sub_sector.sous_secteur] = number if number is None else number + (before or 0)
     options = [
-        Option(label, names[label], number, label in form.sous_secteurs)
+        Option(label, shown.sub_sectors[label], number, label in form.sous_secteurs)
         for label, number in numbers.items()
     ]
     return _rank(options)[: max(_SUB_SECTORS, len(form.sous_secteurs))]
@@ -340,61 +365,47 @@ class Bars:
     in_one_sector: bool = False
 
 
-def facet_bars(
-    request: PageRequest,
-    form: SearchForm,
-    reference: Reference,
-    counts: FacetTotals,
-    drawn: int = DRAWN,
-) -> Bars:
+def facet_bars(shown: SearchView, counts: FacetTotals, drawn: int = DRAWN) -> Bars:
     """The bars of `counts`: at most `drawn`, and one for the rest.
 
     Companies without a sector have the last bar, since they are in no sector.
     """
-    countries = {one.iso2: one for one in reference.pays}
+    form, t = shown.form, shown.request.t
     pays = [
-        (formatting.country_name(request, countries[code]), number, form.href(pays=code))
+        (shown.names[code], number, form.href(pays=code))
         for code, number in counts.by["pays"].items()
         if code is not None
     ]
-    by_country = _bars(pays, drawn, request.t("autres pays", "other countries"))
+    by_country = _bars(pays, drawn, t("autres pays", "other countries"))
     if len(form.secteurs) == 1:
-        others = request.t("autres sous-secteurs", "other sub-sectors")
-        sans = request.t("Sans sous-secteur", "Without a sub-sector")
-        values = _sub_sector_numbers(request, form, reference, counts)
+        others = t("autres sous-secteurs", "other sub-sectors")
+        sans = t("Sans sous-secteur", "Without a sub-sector")
+        values = _sub_sector_numbers(shown, counts.by["sous_secteur"])
         without = counts.by["sous_secteur"].get(None, 0)
     else:
-        others = request.t("autres secteurs", "other sectors")
-        sans = request.t("Sans secteur", "Without a sector")
-        values = _sector_numbers(request, form, reference, counts)
+        others = t("autres secteurs", "other sectors")
+        sans = t("Sans secteur", "Without a sector")
+        sectors = {one.code: one for one in shown.reference.secteurs}
+        values = [
+            (shown.names[sectors[code].secteur], number, _in_sector(form, sectors[code]))
+            for code, number in counts.by["secteur"].items()
+            if code is not None
+        ]
         without = counts.by["secteur"].get(None, 0)
     by_sector = _bars(values, drawn, others, (sans, without))
     return Bars(counts.total, by_country, by_sector, in_one_sector=len(form.secteurs) == 1)
 
 
-def _sector_numbers(
-    request: PageRequest, form: SearchForm, reference: Reference, counts: FacetTotals
-) -> Sequence[tuple[str, int, str]]:
-    sectors = {one.code: one for one in reference.secteurs}
-    return [
-        (formatting.sector_name(request, sectors[code]), number, _in_sector(form, sectors[code]))
-        for code, number in counts.by["secteur"].items()
-        if code is not None
-    ]
-
-
-def _sub_sector_numbers(
-    request: PageRequest, form: SearchForm, reference: Reference, counts: FacetTotals
-) -> Sequence[tuple[str, int, str]]:
+def _sub_sector_numbers(shown: SearchView, counts: Counts) -> Sequence[tuple[str, int, str]]:
     """The sub-sectors; two groups may share a label (contract B10), and so a bar."""
-    labels = {one.code: one.sous_secteur for one in reference.sous_secteurs}
+    labels = {one.code: one.sous_secteur for one in shown.reference.sous_secteurs}
     numbers: Counter[str] = Counter()
-    for code, number in counts.by["sous_secteur"].items():
+    for code, number in counts.items():
         if code is not None:
             numbers[labels[code]] += number
-    names = formatting.sub_sector_names(request, reference)
     return [
-        (names[label], number, form.href(sous_secteur=label)) for label, number in numbers.items()
+        (shown.sub_sectors[label], number, shown.form.href(sous_secteur=label))
+        for label, number in numbers.items()
     ]
 
 

@@ -19,15 +19,14 @@ from serve.contract import seed_tables
 from serve.contract.answers import activities_of
 from serve.contract.errors import ApiError
 from serve.contract.parameters import SEARCH
-from serve.features.search import explorer_filters, home_page
-from serve.features.search.explorer_filters import Bars, Chip, OptionCounts
+from serve.features.search import explorer_filters, home_page, societes
+from serve.features.search.explorer_filters import Chip, OptionCounts, SearchView
 from serve.features.search.facet_counts import counter_of
-from serve.features.search.societes import societes
 from serve.generation import company_ids
 from serve.generation.open_generation import OpenGeneration
 from serve.request.scalars import NumberError, parse_decimal
-from serve.surfaces.site import formatting, render, search_form
-from serve.surfaces.site.page_request import PageRequest, pairs_without
+from serve.surfaces.site import render, search_form
+from serve.surfaces.site.page_request import PageRequest
 from serve.surfaces.site.render import page, see_other
 from serve.surfaces.site.search_form import LISTS, SearchForm
 from shards.query import Query
@@ -65,13 +64,22 @@ async def explorer(request: PageRequest) -> Response:
         if len(numbered) == 1:
             company = numbered[0]
             return see_other(request.context.pages.company_path(company["iso2"], company["id"]))
-        form = search_form.read(request.pairs, generation.names, generation.reference)
-        restrictions = explorer_filters.chips(request, generation.reference, form)
-        values = await _results(request, generation, form, restrictions)
-        options = values.pop("options")
-        around = _frame_values(request, generation, form, restrictions, options)
-        values["near"] = numbered or values.get("near", ())
-        return page(request, "explorer.html", **values, **around)
+        shown = explorer_filters.view(request, generation)
+        restrictions = explorer_filters.chips(shown)
+        try:
+            result, query = await _search(shown)
+        except ApiError as error:
+            if error.status != 400:
+                raise
+            options = explorer_filters.NOT_COUNTED
+            values = _error_values(shown, error)
+        else:
+            options = explorer_filters.cheap_counts(counter_of(request.server), generation, query)
+            values = await _result_values(shown, restrictions, result, query)
+        values["near"] = numbered or values["near"]
+        return page(
+            request, "explorer.html", **values, **_frame_values(shown, restrictions, options)
+        )
 
 
 async def figures(request: PageRequest) -> Response:
@@ -88,12 +96,13 @@ async def figures(request: PageRequest) -> Response:
         facets = counter_of(request.server)
         counts = await facets.counts_of(generation, query)
         options = await explorer_filters.all_counts(facets, generation, query)
-        form = search_form.read(request.pairs, generation.names, generation.reference)
+        shown = explorer_filters.view(request, generation)
+        form = shown.form
         return page(
             request,
             "figures.html",
-            bars=explorer_filters.facet_bars(request, form, generation.reference, counts),
-            pickers=explorer_filters.pickers(request, generation, form, options),
+            bars=explorer_filters.facet_bars(shown, counts),
+            pickers=explorer_filters.pickers(shown, options),
             kept=[pair for pair in form.pairs() if pair[0] not in explorer_filters.PICKED],
             back=form.href(),
         )
@@ -125,39 +134,43 @@ def _normalise_numbers(request: PageRequest) -> PageRequest:
     return replace(request, pairs=pairs)
 
 
-async def _results(
-    request: PageRequest,
-    generation: OpenGeneration,
-    form: SearchForm,
+async def _search(shown: SearchView) -> tuple[Result[SearchResult], Query]:
+    """A page of results, as the API gives it, and its query.
+
+    Raises:
+        ApiError: 400, 409, 429, 503.
+        StoreUnavailable: not counted, or `maybe_done`.
+    """
+    call = shown.request.ask(_SEARCH)
+    await admission.admit_caller(call)
+    named, asked = shown.generation.read(call.pairs, SEARCH)
+    asked = replace(asked, limit=ROWS)
+    result = await admission.perform(call, lambda call, _: societes.page_of(call, named, asked))
+    query, _ = await company_ids.resolved_query(shown.generation.shards, asked, call.named)
+    return result, query
+
+
+async def _result_values(
+    shown: SearchView,
     restrictions: Sequence[Chip],
+    result: Result[SearchResult],
+    query: Query,
 ) -> dict[str, Any]:
-    """The values of the template for the result of the search, or for its error."""
-    try:
-        result = await _search(request)
-        asked = generation.search(request.pairs)
-        query, _ = await company_ids.resolved_query(generation.shards, asked)
-    except ApiError as error:
-        if error.status != 400:
-            raise
-        wrong = render.error_text(request, error)
-        return {
-            "found": None,
-            "error": wrong,
-            "meant": _meant(request, generation, form, error),
-            "status": 400,
-            "options": explorer_filters.NOT_COUNTED,
-        }
-    search_result = result.content
+    """The values of the template for the result of the search."""
+    request, generation, search_result = shown.request, shown.generation, result.content
     assert search_result is not None  # without If-None-Match there is no 304
-    facets = counter_of(request.server)
+    if search_result.total:
+        # The bars, if their counts cost little.
+        counts = counter_of(request.server).cheap_counts(generation, query)
+        bars = counts and explorer_filters.facet_bars(shown, counts)
+        instead: dict[str, Any] = {"near": (), "relaxed": (), "bars": bars}
+    else:
+        relaxed = await explorer_filters.relaxed_searches(generation, restrictions)
+        near = await _near_companies(generation, query)
+        instead = {"near": near, "relaxed": relaxed, "bars": None}
     return {
+        **instead,
         "error": None,
-        "near": () if search_result.total else await _near_companies(generation, query),
-        "relaxed": (
-            ()
-            if search_result.total
-            else await explorer_filters.relaxed_searches(generation, restrictions)
-        ),
         "outcome": result.outcome,
         "exports": await request.export_meter(),
         "found": search_result,
@@ -166,17 +179,24 @@ async def _results(
         "offre": rights.offer(request.caller.plan, request.server.plans),
         "used": result.headers.get("X-Quota-Used"),
         "limit": result.headers.get("X-Quota-Limit"),
-        "bars": _known_bars(request, generation, form, query) if search_result.total else None,
-        "options": explorer_filters.cheap_counts(facets, generation, query),
     }
 
 
-def _meant(
-    request: PageRequest, generation: OpenGeneration, form: SearchForm, error: ApiError
-) -> Mapping[str, str]:
+def _error_values(shown: SearchView, error: ApiError) -> dict[str, Any]:
+    """The values of the template for the error of a search."""
+    return {
+        "found": None,
+        "error": render.error_text(shown.request, error),
+        "meant": _meant(shown, error),
+        "near": (),
+        "status": error.status,
+    }
+
+
+def _meant(shown: SearchView, error: ApiError) -> Mapping[str, str]:
     """The search with each value that an unknown one may mean in its place, by the words of that value."""
-    names = formatting.labels(request, generation.reference)
-    sectors = {one.slug: names[one.secteur] for one in generation.reference.secteurs}
+    form, names = shown.form, shown.names
+    sectors = {one.slug: names[one.secteur] for one in shown.reference.secteurs}
     links = {}
     for unknown, name in _UNKNOWN.items():
         for word in error.extra.get(unknown, ()):
@@ -212,44 +232,24 @@ async def _near_companies(generation: OpenGeneration, query: Query) -> Sequence[
     return [shards[iso2].company(row) for iso2, row in places]
 
 
-async def _search(request: PageRequest) -> Result[SearchResult]:
-    """A page of results, as the API gives it."""
-    asked = request.ask(_SEARCH, (*pairs_without(request.pairs, ["limit"]), ("limit", str(ROWS))))
-    await admission.admit_caller(asked)
-    return await admission.perform(asked, societes)
-
-
-def _known_bars(
-    request: PageRequest, generation: OpenGeneration, form: SearchForm, query: Query
-) -> Bars | None:
-    """The bars, if their counts cost little."""
-    counts = counter_of(request.server).cheap_counts(generation, query)
-    if counts is None:
-        return None
-    return explorer_filters.facet_bars(request, form, generation.reference, counts)
-
-
 def _frame_values(
-    request: PageRequest,
-    generation: OpenGeneration,
-    form: SearchForm,
-    restrictions: Sequence[Chip],
-    options: OptionCounts,
+    shown: SearchView, restrictions: Sequence[Chip], options: OptionCounts
 ) -> dict[str, Any]:
     """The values of the template around the results: the form, the chips, the call of the API."""
+    form = shown.form
     return {
         "form": form,
         "fields": search_form,
-        "names": formatting.labels(request, generation.reference),
-        "sub_sectors": formatting.sub_sector_names(request, generation.reference),
+        "names": shown.names,
+        "sub_sectors": shown.sub_sectors,
         "rows": ROWS,
-        "pickers": explorer_filters.pickers(request, generation, form, options),
+        "pickers": explorer_filters.pickers(shown, options),
         "uncounted": None in options.values(),
         "chips": restrictions,
-        "search_title": explorer_filters.search_title(request, restrictions),
-        "heads": _heads(request, form),
-        "orders": {tri: request.t(*names) for tri, names in _ORDER_NAMES.items()},
-        "total": generation.generation.manifest.total,
+        "search_title": explorer_filters.search_title(shown, restrictions),
+        "heads": _heads(shown),
+        "orders": {tri: shown.request.t(*names) for tri, names in _ORDER_NAMES.items()},
+        "total": shown.generation.generation.manifest.total,
         "call": f"{_SEARCH}?{search_form.query_string([*form.pairs(), ('limit', str(ROWS))])}",
     }
 
@@ -302,12 +302,13 @@ _ORDER_NAMES: Final = {
 }
 
 
-def _heads(request: PageRequest, form: SearchForm) -> Sequence[Head]:
+def _heads(shown: SearchView) -> Sequence[Head]:
     """The heads of the table for this search."""
+    form = shown.form
     return [
         Head(
             column.name,
-            _label(request, form, column),
+            _label(shown, column),
             column.look,
             form.href(tri=_next_order(column, form.tri)) if column.orders else None,
             _aria_sort(column, form.tri),
@@ -316,11 +317,11 @@ def _heads(request: PageRequest, form: SearchForm) -> Sequence[Head]:
     ]
 
 
-def _label(request: PageRequest, form: SearchForm, column: ResultColumn) -> str:
+def _label(shown: SearchView, column: ResultColumn) -> str:
     """The label of a column; in one sector its rows have their sub-sectors."""
-    if column.name == "secteur" and len(form.secteurs) == 1:
-        return request.t("Sous-secteur", "Sub-sector")
-    return request.t(column.fr, column.en)
+    if column.name == "secteur" and len(shown.form.secteurs) == 1:
+        return shown.request.t("Sous-secteur", "Sub-sector")
+    return shown.request.t(column.fr, column.en)
 
 
 def _next_order(column: ResultColumn, tri: str) -> str:

@@ -12,6 +12,7 @@ from serve.contract import activities, seed_tables
 from serve.contract.parameters import SEARCH
 from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
+from serve.request.reader import ParsedParameters
 from shards.query import Query
 from shards.search import result_page
 from shards.search.search import ShardSet, records, search, search_within
@@ -29,7 +30,13 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
     """
-    generation, asked = generation.read(request.pairs, SEARCH)
+    return page_of(request, *generation.read(request.pairs, SEARCH))
+
+
+def page_of(
+    request: Request, generation: OpenGeneration, asked: ParsedParameters
+) -> PreparedCall[SearchResult]:
+    """The page of companies for parameters that were read with the generation that they name."""
     caller = request.caller
     plan = caller.plan
     window = rights.window(plan, asked.limit, asked.offset)

@@ -20,7 +20,7 @@ from quota.plans import Plan
 from serve.contract import company_fields, notation, seed_tables
 from serve.contract.statement_table import MOST_PERCENT, in_words
 from serve.surfaces.site.page_request import PageRequest, record_path
-from shards.generations.reference import Pays, Reference, Secteur
+from shards.generations.reference import Reference
 
 NONE: Final = "–"
 
@@ -336,16 +336,6 @@ def code(text: Markup) -> Markup:
     return Markup(_CODE.sub(r"<code>\1</code>", str(text)))
 
 
-def country_name(request: PageRequest, pays: Pays) -> str:
-    """The name of a country in the visitor's language."""
-    return request.t(pays.nom_fr, pays.nom_en)
-
-
-def sector_name(request: PageRequest, secteur: Secteur) -> str:
-    """The name of a sector in the visitor's language."""
-    return set_in_type(request.t(secteur.secteur, secteur.secteur_en))
-
-
 def set_in_type(label: str) -> str:
     """A label of the tables, which have the apostrophe of typewriters, with that of print."""
     return label.replace("'", "’")
@@ -353,8 +343,9 @@ def set_in_type(label: str) -> str:
 
 def labels(request: PageRequest, reference: Reference) -> Mapping[str, str]:
     """The names of countries by code and of sectors by French label, for tables of companies."""
-    return {one.iso2: country_name(request, one) for one in reference.pays} | {
-        one.secteur: sector_name(request, one) for one in reference.secteurs
+    return {one.iso2: request.t(one.nom_fr, one.nom_en) for one in reference.pays} | {
+        one.secteur: set_in_type(request.t(one.secteur, one.secteur_en))
+        for one in reference.secteurs
     }
 
 

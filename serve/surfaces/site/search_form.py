@@ -83,7 +83,7 @@ _PLACES: Final = ("pays", "secteur", "sous_secteur")
 _TEXTS: Final = tuple(name for name in _SEARCH if name not in _PLACES and name != "limit")
 
 # An address without parameters is the front page, which searches nothing.
-_EVERYTHING: Final = {"tri": ORDERS[0]}
+_EVERYTHING: Final = (("tri", ORDERS[0]),)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class SearchForm:
     def tri(self) -> str:
         return self.value("tri") or ORDERS[0]
 
-    def pairs(self, **changes: str) -> list[tuple[str, str]]:
+    def pairs(self, **changes: str) -> Pairs:
         """The parameters that are not empty, in the order of §4.4.
 
         A change starts again at the first row, unless it changes `offset` itself.
@@ -122,17 +122,17 @@ class SearchForm:
         }
         if not texts["secteur"]:
             texts["sous_secteur"] = ""  # it applies only with a sector (B7)
-        return [(name, texts[name]) for name in _SEARCH if texts.get(name)]
+        return tuple((name, texts[name]) for name in _SEARCH if texts.get(name))
+
+    def pairs_without(self, name: str, value: str) -> Pairs:
+        """The parameters of this search without one of its countries, sectors or sub-sectors."""
+        kept = {"pays": self.pays, "secteur": self.secteurs, "sous_secteur": self.sous_secteurs}
+        rest = LISTS[name].join(one for one in kept[name] if one != value)
+        return self.pairs(**{name: rest})
 
     def href(self, path: str = "/", **changes: str) -> str:
         """The address of this search with some parameters changed; "" removes one."""
-        return f"{path}?{query_string(self.pairs(**changes) or list(_EVERYTHING.items()))}"
-
-    def href_without(self, name: str, value: str) -> str:
-        """The address of this search without one of its values."""
-        kept = {"pays": self.pays, "secteur": self.secteurs, "sous_secteur": self.sous_secteurs}
-        rest = LISTS[name].join(one for one in kept[name] if one != value)
-        return self.href(**{name: rest})
+        return address(self.pairs(**changes), path)
 
 
 def read(pairs: Pairs, names: PlaceNames, reference: Reference) -> SearchForm:
@@ -148,6 +148,11 @@ def read(pairs: Pairs, names: PlaceNames, reference: Reference) -> SearchForm:
         sous_secteurs=_items(values, "sous_secteur"),
         values={name: text for name in _TEXTS if (text := _text(values, name))},
     )
+
+
+def address(pairs: Pairs, path: str = "/") -> str:
+    """The address of a search."""
+    return f"{path}?{query_string(pairs or _EVERYTHING)}"
 
 
 def query_string(pairs: Sequence[tuple[str, str]]) -> str:
