@@ -9,7 +9,8 @@ who has paid for a file can have all of it.
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
-from datetime import timedelta
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from functools import partial
 from itertools import accumulate
 from typing import Final
@@ -20,6 +21,7 @@ from quota.ledger.exports import CountedExport, Reservation
 from quota.periods import iso
 from quota.plans import Plan
 from serve.access import admission, billing, loop_guard, rights
+from serve.access.burst_gate import Limiter
 from serve.access.call import Request, Response
 from serve.access.counter_headers import Headers
 from serve.contract import errors, parameters
@@ -27,7 +29,7 @@ from serve.contract.files import OwnList, attachment, file_name, list_name
 from serve.contract.text import Text
 from serve.features.export import worker_pool
 from serve.features.export.workbook.export_data import ExportRequest, ExportResult
-from serve.features.export.worker_pool import ClientGoneError, Exporter, ExportFile, MakingError
+from serve.features.export.worker_pool import ClientGoneError, ExportFile, MakingError, WorkerPool
 from serve.generation import company_ids
 from serve.http import body_reader
 from serve.request import json_body
@@ -48,6 +50,22 @@ _LICENCES: Final = '</sources>; rel="license"'
 _NOTHING_MADE: Final = ExportResult(0, 0, 0)
 
 _log: Final = logging.getLogger("serve.features.export.export")
+
+
+@dataclass(frozen=True, slots=True)
+class Exporter:
+    """The parts of the export route.
+
+    Attributes:
+        at_once: exports of one organisation at a time (contract D7).
+        abandoned: exports that an organisation may leave in an hour before they are made; each other counts.
+    """
+
+    makers: WorkerPool
+    limiter: Limiter
+    at_once: int
+    abandoned: int
+    now: Callable[[], datetime]
 
 
 async def make_export(
@@ -113,7 +131,7 @@ async def export(exporter: Exporter, wanted: ExportRequest, request: Request) ->
     exporter.makers.note(reservation.account, reservation.id)
     name = _name(wanted)
     try:
-        file = await _make(exporter, wanted, request.is_gone)
+        file = await _make(exporter, wanted, request)
         try:
             listed = _counted_export(request, wanted, file.made, name)
             counted = await billing.count_export(request, reservation, listed, exporter.now())
@@ -121,6 +139,7 @@ async def export(exporter: Exporter, wanted: ExportRequest, request: Request) ->
             file.file.close()
             raise
     except ClientGoneError as error:
+        _log.info("no file: %s", error, extra={"fields": {"request_id": wanted.request_id}})
         await _end_abandoned(exporter, wanted, reservation, request)
         raise errors.indisponible(errors.NO_WORKBOOK) from error
     except BaseException:
@@ -147,14 +166,9 @@ async def export(exporter: Exporter, wanted: ExportRequest, request: Request) ->
     return Response(200, b"", headers, outcome, file.file)
 
 
-async def _make(
-    exporter: Exporter, wanted: ExportRequest, is_gone: Callable[[], bool]
-) -> ExportFile:
+async def _make(exporter: Exporter, wanted: ExportRequest, request: Request) -> ExportFile:
     try:
-        return await exporter.makers.make(wanted, is_gone)
-    except ClientGoneError as error:
-        _log.info("no file: %s", error, extra={"fields": {"request_id": wanted.request_id}})
-        raise
+        return await exporter.makers.make(wanted, request.is_gone)
     except MakingError as error:
         fields = {"request_id": wanted.request_id}
         _log.error("no file: %s", error, extra={"fields": fields})

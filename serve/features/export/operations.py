@@ -13,7 +13,8 @@ from serve.contract.declaration import body_of_parameters
 from serve.contract.feature import BodyExample, Feature, OpenFeature, Operation
 from serve.contract.text import Text
 from serve.features.export import export, pages
-from serve.features.export.worker_pool import Exporter, WorkerPool
+from serve.features.export.export import Exporter
+from serve.features.export.worker_pool import WorkerPool
 from serve.request import json_body
 from serve.surfaces.site.page_request import Downloads
 

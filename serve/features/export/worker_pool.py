@@ -23,14 +23,12 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import datetime
 from multiprocessing import get_context
 from multiprocessing.connection import Connection
 from multiprocessing.context import SpawnProcess
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from serve.access.burst_gate import Limiter
 from serve.features.export import worker as export_process
 from serve.features.export.workbook.export_data import ExportRequest, ExportResult
 from serve.features.export.worker import ExportFailure, ExportJob
@@ -255,22 +253,6 @@ class _PoolWorker:
         self._process = context.Process(target=export_process.run, args=(theirs,), daemon=True)
         self._process.start()
         theirs.close()
-
-
-@dataclass(frozen=True, slots=True)
-class Exporter:
-    """The parts of the export route.
-
-    Attributes:
-        at_once: exports of one organisation at a time (contract D7).
-        abandoned: exports that an organisation may leave in an hour before they are made; each other counts.
-    """
-
-    makers: WorkerPool
-    limiter: Limiter
-    at_once: int
-    abandoned: int
-    now: Callable[[], datetime]
 
 
 class TempFiles:
