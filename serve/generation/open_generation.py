@@ -258,7 +258,7 @@ class OpenGeneration:
     def in_free_threads(self, jobs: Sequence[Callable[[], T]]) -> list[T]:
         """The results of jobs of a caller that has a thread: all but the first run in another one, if one is free.
 
-        All have ended when this returns or raises.
+        All have ended when this returns or raises. It is not for visitors, who share one thread.
         """
         first, *others = jobs
         started = [self._threads.submit(job) for job in others]

@@ -1,8 +1,8 @@
 """The figures of a market: turnovers, bands and ratios of all companies that a search finds, exactly (extension X11).
 
 The countries of a search are divided in two parts of about as many companies, so that two threads can work beside each
-other where the caller of `figures_of` has them. In a part whose rows are mostly found, these are marked and read along the orders; else each is looked up. The
-same is true of the companies with statements of a country and their ratios.
+other where the caller of `figures_of` has them. In a part whose rows are mostly found, these are marked and read along
+the orders; else each is looked up. The same is true of the companies with statements of a country and their ratios.
 """
 
 import logging
