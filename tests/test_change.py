@@ -268,17 +268,7 @@ CODE: Final[Edit] = {
     "serve/contract/tables/errors.csv": (
         (
             "",
-            "service_ferme,service_ferme,Fermé jusqu'à {hour} heures,Closed until {hour} o'clock\n",
-        ),
-    ),
-    "serve/contract/errors.py": (
-        (
-            "def config(what",
-            """def service_ferme(hour: int) -> ApiError:
-    return _error("service_ferme", hour=hour)
-
-
-""",
+            "service_ferme,service_ferme,,Fermé jusqu'à {hour} heures,Closed until {hour} o'clock\n",
         ),
     ),
 }
@@ -286,12 +276,12 @@ _REFUSED: Final = """
 import sys
 from pathlib import Path
 from serve.features.search import suggestions
-from serve.contract import errors
+from serve.contract.errors import ApiError
 from tests.serve import conformance, world
 from tests.serve.client import serving
 
 def refuse(*_):
-    raise errors.service_ferme(8)
+    raise ApiError("service_ferme", hour=8)
 
 suggestions._suggestions = refuse
 data = Path(sys.argv[1])

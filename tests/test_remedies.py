@@ -8,17 +8,21 @@ from typing import Final
 import pytest
 
 from serve.contract import errors
-from serve.contract.text import TABLES, read_rows
-from serve.surfaces.site import page_errors
+from serve.contract.errors import MESSAGES
 
 ROOT: Final = Path(errors.__file__).parents[2]
-PAGE_ERRORS: Final = Path(page_errors.__file__).with_suffix(".csv")
-# Parts of a message whose other part has the remedy.
-PARTS: Final = {"paiement", "devis", "comptes", "paiement_indisponible", "valeur_comme"}
+# Parts of a message whose other part has the remedy, and remedies that are a fact.
+PARTS: Final = {
+    "paiement", "devis", "comptes", "exports", "paiement_indisponible", "paiement_sans_effet", "valeur_comme",
+    "chaine_de_requete", "en_tete", "la_requete", "proches", "pays_endommage", "sans_generation", "magasin_ferme",
+    "en_lecture", "sans_compteurs", "sans_modifications", "sans_place", "sans_fichier", "trop_de_chiffres",
+    "trop_de_connexions", "appels_par_jour", "appels_par_minute", "credits_par_mois", "exports_par_mois",
+    "parametres_admis", "recherche", "offre_la_plus_haute", "exports_a_venir", "outil_necessaire",
+}  # fmt: skip
 
 # A value that lists what may be sent, or is itself a remedy; the path of a page or route that helps; a command.
 _POINTER: Final = (
-    r"\{(?:known|remedy|allowed|routes|types|wanted|why|offre|shown_2)(?:!r)?\}|/[a-z]|`"
+    r"\{(?:known|remedy|allowed|routes|types|wanted|why|fault|refusal|offre|shown_2)(?:!r)?\}|/[a-z]|`"
 )
 FRENCH: Final = re.compile(rf"\b(?!(?:avez|chez|assez)\b)\w+ez\b|il faut|{_POINTER}")
 _VERBS: Final = (
@@ -45,16 +49,16 @@ SHOWN: Final = frozenset({
 })  # fmt: skip
 
 
-def said(rows: list[dict[str, str]]) -> list[dict[str, str]]:
-    return [row for row in rows if row.get("code", "-") and row["name"] not in PARTS]
+@pytest.mark.parametrize("name", sorted(MESSAGES.keys() - PARTS))
+def test_a_text_of_an_error_says_what_to_do_in_both_languages(name: str) -> None:
+    text = MESSAGES[name].text
+
+    assert FRENCH.search(text.fr)
+    assert ENGLISH.search(text.en)
 
 
-@pytest.mark.parametrize("path", [TABLES / "errors.csv", TABLES / "refusals.csv", PAGE_ERRORS])
-def test_a_text_of_an_error_says_what_to_do_in_both_languages(path: Path) -> None:
-    rows = said(read_rows(path))
-
-    assert [row["fr"] for row in rows if not FRENCH.search(row["fr"])] == []
-    assert [row["en"] for row in rows if not ENGLISH.search(row["en"])] == []
+def test_a_part_without_a_remedy_is_there() -> None:
+    assert PARTS - MESSAGES.keys() == set()
 
 
 def test_a_message_of_a_command_says_what_to_do() -> None:

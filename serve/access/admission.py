@@ -111,7 +111,8 @@ async def _enter(request: Request) -> None:
 def require_account(request: Request) -> None:
     """Refuse a caller without an account where only accounts have an answer. Raises ApiError 401."""
     if request.caller.account is None:
-        raise errors.compte_requis(refused=request.caller.refused)
+        challenge = 'Bearer error="invalid_token"' if request.caller.refused else "Bearer"
+        raise ApiError("compte_requis", challenge=challenge)  # RFC 6750 §3.1
 
 
 def largest_body(request: Request, most: int) -> int:
@@ -188,14 +189,14 @@ def unavailable_response(request: Request, error: StoreUnavailable) -> Response:
     context.holder.note_failure(error, request.trace.request_id)
     if isinstance(error, UnchargedError):
         return error.result.response(request.lang)
-    refusal = errors.indisponible(errors.NO_COUNTERS, maybe_counted=error.maybe_done)
+    refusal = errors.uncounted(maybe_done=error.maybe_done)
     return of_error(refusal, request.lang)
 
 
 def _with_bad_key(result: Result[T]) -> Result[T]:
     """401 with the complete result of a visitor; what is no JSON has no place for the error."""
     is_served = result.content is not None
-    error = errors.cle_invalide(served=is_served)
+    error = ApiError("cle_invalide" if is_served else "cle_sans_reponse")
     headers = NO_STORE | _true_of_401(result.headers) | error.headers
     body = result.body if is_served else None
     return result._replace(status=error.status, headers=headers, error=error, body=body)
@@ -203,10 +204,11 @@ def _with_bad_key(result: Result[T]) -> Result[T]:
 
 def _bad_key(error: ApiError) -> ApiError:
     """401 where a visitor would have got `error`, which its message repeats."""
-    refusal = errors.cle_invalide(served=False)
-    texts = errors.part("cle_et_faute", refusal=refusal.texts, error=error.texts)
-    headers = _true_of_401(error.headers) | refusal.headers
-    return ApiError(refusal.code, texts, headers=headers, **error.extra)
+    refusal = errors.text("cle_sans_reponse")
+    both = ApiError("cle_et_faute", refusal=refusal, error=error.texts)
+    both.headers = _true_of_401(error.headers) | both.headers
+    both.extra = error.extra
+    return both
 
 
 def _true_of_401(headers: Mapping[str, str]) -> dict[str, str]:

@@ -163,7 +163,7 @@ async def _run_charged(prepared: PreparedCall[T], request: Request) -> Result[T]
     except StoreUnavailable as error:
         if prepared.preview is None:
             raise
-        unsent = errors.indisponible(errors.NO_COUNTERS, maybe_counted=error.maybe_done)
+        unsent = errors.uncounted(maybe_done=error.maybe_done)
         raise UnchargedError(error, _preview(prepared, unsent, unsent.headers)) from error
     if charge is None:
         raise _quota_api(request, meter)
@@ -213,9 +213,11 @@ def _credits_epuises(
     missing = tool_remedy(
         request.caller,
         request.context.plans,
-        lambda plan: errors.part("credits_par_mois", count=plan.credits_par_mois),
+        lambda plan: errors.text("credits_par_mois", count=plan.credits_par_mois),
     )
-    error = errors.credits_epuises(prepared.cost, left, counter_headers.iso(reset), missing)
+    credits = {"cout": prepared.cost, "solde": left, "reinitialisation": counter_headers.iso(reset)}
+    error = ApiError("credits_epuises", credits=credits)
+    error.add_remedy(missing)
     if prepared.preview is not None:
         return _preview(prepared, error, headers)
     located = {name: text for name, text in prepared.headers.items() if name == "Content-Location"}
@@ -242,7 +244,12 @@ def _essai_epuise(
     assert prepared.company
     module = prepared.company.partition("/")[0]
     offer = first_plan_with(module, request.caller.plan, request.context.plans)
-    error = errors.essai_epuise(prepared.trials or 0, offer, counter_headers.iso(reset))
+    error = ApiError(
+        "essai_epuise",
+        analyses=prepared.trials or 0,
+        offre=offer,
+        reinitialisation=counter_headers.iso(reset),
+    )
     return _refusal(error, headers)
 
 
@@ -254,12 +261,13 @@ def _quota_api(request: Request, meter: Meter, wanted: int = 1) -> ApiError:
     remedies = remedy(
         request.caller,
         request.context.plans,
-        lambda plan: errors.part("appels_par_jour", count=plan.appels_api_par_jour),
-        errors.part("offre_la_plus_haute"),
+        lambda plan: errors.text("appels_par_jour", count=plan.appels_api_par_jour),
+        errors.text("offre_la_plus_haute"),
     )
     if wanted > 1:
-        remedies = errors.part("plusieurs_appels", count=wanted, remedy=remedies)
-    error = errors.quota_api(*_daily_refusal(meter, request.now), remedies)
+        remedies = errors.text("plusieurs_appels", count=wanted, remedy=remedies)
+    quota, seconds = _daily_refusal(meter, request.now)
+    error = ApiError("quota_api", quota=quota, retry_after=seconds, remedy=remedies)
     error.headers |= _headers(request, meter)
     return error
 
@@ -310,7 +318,7 @@ async def reserve_export(request: Request, at_once: int, held: timedelta) -> Res
     if answer.reason == "quota":
         raise _quota_export(request, answer.meter)
     quota = counter_headers.quota("debit", at_once, at_once, now + timedelta(seconds=_RETRY_AFTER))
-    error = errors.exports_simultanes(quota, _RETRY_AFTER)
+    error = ApiError("exports_simultanes", quota=quota, retry_after=_RETRY_AFTER)
     error.headers |= export_headers(request, answer.meter)
     raise error
 
@@ -364,9 +372,10 @@ def _quota_export(request: Request, meter: Meter) -> ApiError:
     remedies = remedy(
         request.caller,
         request.context.plans,
-        lambda plan: errors.part("exports_par_mois", count=plan.exports_par_mois),
-        errors.part("exports_a_venir", reset=reset),
+        lambda plan: errors.text("exports_par_mois", count=plan.exports_par_mois),
+        errors.text("exports_a_venir", reset=reset),
     )
-    error = errors.quota_export(*_daily_refusal(meter, request.now), remedies)
+    quota, seconds = _daily_refusal(meter, request.now)
+    error = ApiError("quota_export", quota=quota, retry_after=seconds, remedy=remedies)
     error.headers |= export_headers(request, meter)
     return error

@@ -70,7 +70,7 @@ class BurstGate:
 
     def calls_a_minute(self, plan: Plan) -> Text:
         """The calls of an organisation with `plan`, as a part of a message."""
-        return errors.part("appels_par_minute", count=self.limits[plan.slug].par_minute)
+        return errors.text("appels_par_minute", count=self.limits[plan.slug].par_minute)
 
     def lists(self, address: str | None, now: datetime) -> None:
         """Count a public list.
@@ -122,7 +122,11 @@ def too_many(window: str, limit: int, wait: float, now: datetime) -> ApiError:
     """429: a limit of the `minute` or the `jour` is used up for `wait` seconds."""
     seconds = max(1, ceil(wait))
     quota = counter_headers.quota("debit", limit, limit, now + timedelta(seconds=seconds))
-    return errors.trop_de_requetes(quota, seconds, window)
+    return ApiError(
+        "trop_de_requetes_du_jour" if window == "jour" else "trop_de_requetes",
+        quota=quota,
+        retry_after=seconds,
+    )
 
 
 def _too_fast(

@@ -55,7 +55,7 @@ async def refuse_absent(generation: OpenGeneration, shard: Shard, identifier: st
         shards, identifier, seed_tables.number_notation()
     )
     near = company_names(shards, places)
-    raise absent_from(generation, errors.societe_introuvable(shard.iso2, identifier, near))
+    raise absent_from(generation, errors.no_company(shard.iso2, identifier, near))
 
 
 async def refuse_deleted(
@@ -69,7 +69,14 @@ async def refuse_deleted(
     find = partial(_find_deletion, generation, countries, identifier)
     deletion = await generation.in_thread(_DELETION_MICROSECONDS, find)
     if deletion is not None:
-        raise absent_from(generation, errors.societe_supprimee(*deletion))
+        error = ApiError(
+            "societe_supprimee_le" if deletion.date else "societe_supprimee",
+            iso2=deletion.iso2,
+            identifiant=deletion.identifier,
+            proches=[],
+            supprimee_le=deletion.date,
+        )
+        raise absent_from(generation, error)
 
 
 def absent_from(generation: OpenGeneration, error: ApiError) -> ApiError:

@@ -26,6 +26,7 @@ from quota.accounts import OPTION, Account, effective_plan
 from quota.plans import Plan
 from serve.contract import errors
 from serve.contract.answers import Offre
+from serve.contract.errors import ApiError
 from serve.contract.seed_tables import analysis_credits
 from serve.contract.text import Text
 
@@ -215,8 +216,8 @@ def remedy(
     name, allowed = Text(following.nom, following.nom_en), figure(following)
     if lacks_tool(caller, following):
         price = following.outil_api_eur
-        return errors.part("offre_suivante_et_outil", plan=name, allowed=allowed, price=price)
-    return errors.part("offre_suivante", plan=name, allowed=allowed)
+        return errors.text("offre_suivante_et_outil", plan=name, allowed=allowed, price=price)
+    return errors.text("offre_suivante", plan=name, allowed=allowed)
 
 
 def tool_remedy(
@@ -227,7 +228,7 @@ def tool_remedy(
         return None
     paid = plans[caller.souscrit]
     name, price = Text(paid.nom, paid.nom_en), paid.outil_api_eur
-    return errors.part("offre_payee", plan=name, price=price, allowed=figure(paid))
+    return errors.text("offre_payee", plan=name, price=price, allowed=figure(paid))
 
 
 def lacks_tool(caller: Caller, plan: Plan) -> bool:
@@ -261,11 +262,19 @@ def terms(caller: Caller, module: str, plans: Mapping[str, Plan]) -> AnalysisTer
     if caller.souscrit is not None:
         plan = plans[caller.souscrit]
         if module in _modules(plan, caller.account) or plan.essais_par_mois:
-            name = Text(plan.nom, plan.nom_en)
-            raise errors.module_non_inclus(module, plan.slug, plan.outil_api_eur, name)
+            raise ApiError(
+                "module_sans_outil",
+                module=module,
+                offre=plan.slug,
+                outil_api=False,
+                plan=Text(plan.nom, plan.nom_en),
+                price=plan.outil_api_eur,
+            )
     offer = plans[first_plan_with(module, plan, plans)]
-    price = offer.outil_api_eur if lacks_tool(caller, offer) else None
-    raise errors.module_non_inclus(module, offer.slug, price)
+    error = ApiError("module_non_inclus", module=module, offre=offer.slug)
+    if lacks_tool(caller, offer):
+        error.add_remedy(errors.text("outil_necessaire", price=offer.outil_api_eur))
+    raise error
 
 
 def _modules(plan: Plan, account: Account | None) -> Sequence[str]:

@@ -21,7 +21,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 import orjson
 
-from serve.contract import answers, company_answers, errors
+from serve.contract import answers, company_answers
 from serve.contract.declaration import Schema, component_name, component_schema, text_of
 from serve.contract.errors import ApiError
 from serve.contract.notation import whole_number
@@ -270,7 +270,7 @@ class Product:
             for one in self.operations
             if one.path.startswith(_API)
         )
-        return errors.route_inconnue(path, tuple(dict.fromkeys(below)))
+        return ApiError("route_inconnue", path=path[:100], routes=", ".join(dict.fromkeys(below)))
 
     def has(self, path: str) -> bool:
         """Whether an operation has this path."""

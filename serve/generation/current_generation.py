@@ -33,7 +33,7 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from serve.contract import errors
+from serve.contract.errors import ApiError
 from serve.generation import open_generation
 from serve.generation.country_sources import CountrySources
 from serve.generation.open_generation import OpenGeneration
@@ -251,7 +251,7 @@ class CurrentGeneration:
             ApiError: 503 `indisponible`: there is no generation yet (G9).
         """
         if not self._open:
-            raise errors.indisponible(errors.NO_GENERATION)
+            raise ApiError("indisponible", "sans_generation")
         return _Lease(*self._open)
 
     def start(self, *, doubted: bool = False) -> None:

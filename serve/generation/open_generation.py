@@ -15,7 +15,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
-from serve.contract import errors, parameters
+from serve.contract import parameters
+from serve.contract.errors import ApiError
 from serve.contract.parameters import VERSION, Parameter
 from serve.generation import country_sources
 from serve.generation.country_sources import CountrySources
@@ -128,7 +129,7 @@ class OpenGeneration:
             return self
         previous = self._previous.get(version)
         if previous is None:
-            raise errors.version_expiree(version, [self.id, *self._previous])
+            raise ApiError("version_expiree", version=version, versions=[self.id, *self._previous])
         return previous
 
     def at_version_of(self, pairs: Pairs) -> "OpenGeneration":

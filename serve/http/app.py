@@ -121,7 +121,9 @@ class _App:
             response = await self._respond(request, route)
         except Exception:  # noqa: BLE001 - the caller gets an id to report
             _log.exception("request failed", extra={"fields": {"request_id": trace.request_id}})
-            response = await self._error_response(request, errors.erreur_interne(trace.request_id))
+            response = await self._error_response(
+                request, ApiError("erreur_interne", request_id=trace.request_id)
+            )
         finally:
             body_reader.give_back(message)
             self._context.lanes.leave(trace)
@@ -138,12 +140,14 @@ class _App:
             trace.quota = error.code if error.code in REFUSALS else ""
             return await self._error_response(request, error)
         except MissingCountryError as error:
-            return await self._error_response(request, errors.pays_endommage(error.iso2))
+            return await self._error_response(
+                request, ApiError("indisponible", "pays_endommage", iso2=error.iso2)
+            )
         except StoreUnavailable as error:
             response = admission.unavailable_response(request, error)
             if route:
                 return response
-            refusal = errors.indisponible(errors.NO_COUNTERS, maybe_counted=error.maybe_done)
+            refusal = errors.uncounted(maybe_done=error.maybe_done)
             return await self._error_response(request, refusal)
 
     async def _dispatch(self, request: Request, route: Route | None) -> Response:
@@ -155,10 +159,10 @@ class _App:
             await request.context.lanes.enter(trace)
         if request.method == "CONNECT":  # its target is a host (RFC 9110 §9.3.6); this is no proxy
             self._count_file(request)
-            raise errors.methode_non_autorisee("CONNECT", ALLOW)
+            raise ApiError("methode_non_autorisee", method="CONNECT", allowed=ALLOW)
         if request.header("Expect") and not body_reader.waits(message):
             self._count_file(request)
-            raise errors.attente_refusee(request.header("Expect") or "")
+            raise ApiError("attente_refusee", expected=(request.header("Expect") or "")[:100])
         if request.is_page:
             return await self._site.respond(request)
         trace.route = route.name if route else None
@@ -169,7 +173,7 @@ class _App:
             raise request.context.product.unknown_path(request.path)
         if operation is None:
             self._count_file(request)
-            raise errors.methode_non_autorisee(request.method, route.allow)
+            raise ApiError("methode_non_autorisee", method=request.method, allowed=route.allow)
         return await HANDLERS[operation.kind](request, operation)
 
     def _read_forwarded(self, request: Request, forwarded: Sequence[str]) -> None:

@@ -44,8 +44,7 @@ async def json_body(request: Request, largest: int = LARGEST, allowed: int | Non
         ApiError: 400: there are parameters in the query string; 415; and as `body`.
     """
     if request.query:
-        why = errors.why("parametres_d_un_post")
-        raise errors.parametre_invalide("chaîne de requête", why)
+        raise errors.invalid_parameter(errors.QUERY_STRING, "parametres_d_un_post")
     headers = request.message.headers
     check_kind(headers.get("Content-Type"), headers.get("Content-Encoding"))
     return await body(request, largest, allowed)
@@ -73,8 +72,7 @@ async def form_parts(request: Request, largest: int, most: int) -> list[FormPart
     try:
         return await loop_guard.parse(len(raw), partial(_split_form, raw, kind, most))
     except ValueError as error:
-        why = errors.why("pas_multipart", shown=repr(kind[:100]))
-        raise errors.corps_invalide(why) from error
+        raise ApiError("corps_invalide", "pas_multipart", shown=repr(kind[:100])) from error
 
 
 def _split_form(raw: bytes, kind: str, most: int) -> list[FormPart]:
@@ -147,16 +145,14 @@ async def body(
             async for piece, is_chunk in message.content.iter_chunks():
                 chunks += is_chunk
                 if chunks > _FEW_CHUNKS and len(raw) < chunks * _SMALL_CHUNK:
-                    raise errors.corps_invalide(
-                        errors.why("morceaux_trop_petits", least=_SMALL_CHUNK)
-                    )
+                    raise ApiError("corps_invalide", "morceaux_trop_petits", least=_SMALL_CHUNK)
                 room.take(len(piece))
                 pace.keep(len(piece))
                 raw += piece
     except TimeoutError:
         raise _late_error(pace.seconds if pace else BODY_SECONDS) from None
     except web.RequestPayloadError as error:
-        raise errors.corps_invalide(errors.why("corps_illisible", count=len(raw))) from error
+        raise ApiError("corps_invalide", "corps_illisible", count=len(raw)) from error
     if waits_in_lane:
         await lanes.enter(trace)
     return bytes(raw)
@@ -198,7 +194,11 @@ class _BodyMemory:
     def check(self, size: int) -> None:
         """Raise ApiError 413 for a body of so many bytes, if it is too large."""
         if size > self._allowed:
-            raise errors.corps_trop_grand(self._allowed, self._largest)
+            if self._largest > self._allowed:  # a caller with a key may send more
+                raise ApiError(
+                    "corps_trop_grand_sans_compte", limit=self._allowed, most=self._largest
+                )
+            raise ApiError("corps_trop_grand", limit=self._allowed)
 
     def take(self, size: int) -> None:
         """Take room for so many bytes more.
@@ -212,7 +212,7 @@ class _BodyMemory:
         self.check(self._own)
         of_network = _BodyMemory._of_networks[self._network]
         if _BodyMemory._taken > MOST_AT_ONCE or of_network > MOST_OF_NETWORK:
-            raise errors.indisponible(errors.NO_ROOM)
+            raise ApiError("indisponible", "sans_place")
 
 
 class _Pace:
@@ -258,11 +258,11 @@ async def form_fields(raw: bytes, most: int) -> list[tuple[str, str]]:
 def form_error(error: ValueError, most: int = 0) -> ApiError:
     """The error of a form that is not UTF-8, or has more than `most` fields."""
     if not isinstance(error, UnicodeDecodeError):
-        return errors.corps_invalide(errors.why("trop_de_champs", most=most))
+        return ApiError("corps_invalide", "trop_de_champs", most=most)
     shown = repr(error.object[error.start : error.end])
-    return errors.corps_invalide(errors.why("pas_un_formulaire", shown=shown))
+    return ApiError("corps_invalide", "pas_un_formulaire", shown=shown)
 
 
 def _late_error(seconds: float) -> ApiError:
     shown = f"{seconds:g} s"
-    return errors.corps_invalide(errors.why("corps_tardif", shown=shown))
+    return ApiError("corps_invalide", "corps_tardif", shown=shown)

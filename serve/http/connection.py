@@ -245,7 +245,7 @@ class _Connection(web.RequestHandler):
         if status >= 500:
             # Not from a route, which serve/http/app.py guards: the response could not be written.
             _log.error("connection failed", exc_info=exc)
-            response = of_error(errors.erreur_interne(trace.request_id), lang)
+            response = of_error(ApiError("erreur_interne", request_id=trace.request_id), lang)
         elif accepted is None and _END_OF_HEAD not in self._last_bytes:
             response = _in_both_languages(_unreadable_error(exc))
         else:
@@ -272,17 +272,17 @@ def _unreadable_error(exc: BaseException | None) -> ApiError:
     """The error for a request that aiohttp could not parse."""
     if isinstance(exc, LineTooLong):
         if str(LONGEST_LINE) in map(str, exc.args):
-            return errors.uri_trop_longue(LONGEST_LINE)
-        too_long = errors.why("en_tete_trop_long", limit=LONGEST_FIELD)
-        return errors.parametre_invalide("en-tête", too_long)
+            return ApiError("uri_trop_longue", limit=LONGEST_LINE)
+        too_long = errors.text("en_tete_trop_long", limit=LONGEST_FIELD)
+        return errors.invalid_parameter(errors.HEADER, too_long)
     if isinstance(exc, BadHttpMethod) and (method := _METHOD.search(exc.message)):
-        return errors.methode_non_autorisee(method[1][:40], ALLOW)
+        return ApiError("methode_non_autorisee", method=method[1][:40], allowed=ALLOW)
     if isinstance(exc, InvalidURLError):
         curl = "curl: -G --data-urlencode 'q=société'"
-        return errors.parametre_invalide("requête", errors.why("adresse_a_encoder", curl=curl))
+        return errors.invalid_parameter(errors.REQUEST, "adresse_a_encoder", curl=curl)
     if isinstance(exc, BadHttpMessage) and (read := _READ.search(exc.message)):
-        return errors.parametre_invalide("requête", errors.why("ligne_pas_du_http", shown=read[1]))
-    return errors.parametre_invalide("requête", errors.why("pas_du_http"))
+        return errors.invalid_parameter(errors.REQUEST, "ligne_pas_du_http", shown=read[1])
+    return errors.invalid_parameter(errors.REQUEST, "pas_du_http")
 
 
 class _Slices:

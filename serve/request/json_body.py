@@ -16,6 +16,7 @@ from typing import Any, Final
 import orjson
 
 from serve.contract import errors
+from serve.contract.errors import ApiError
 from serve.contract.parameters import IDS
 from serve.contract.text import Text
 from serve.request.reader import Pairs
@@ -39,12 +40,14 @@ def check_kind(content_type: str | None, coding: str | None) -> None:
         ApiError: 415 `type_non_supporte`.
     """
     if coding is not None and coding.lower() != "identity":
-        raise errors.codage_non_supporte(coding)
+        raise ApiError("codage_non_supporte", coding=coding[:100])
     message = Message()
     message["Content-Type"] = content_type or "?"
     charset = message.get_content_charset("utf-8")
     if message.get_content_type() != _KIND or charset != "utf-8":
-        raise errors.type_non_supporte((content_type or "")[:100])
+        raise ApiError(
+            "type_non_supporte", media_type=(content_type or "")[:100], wanted="application/json"
+        )
 
 
 def pairs(raw: bytes) -> Pairs:
@@ -80,7 +83,7 @@ def require_company(name: str, value: Any) -> None:
     if name != IDS.name or not isinstance(value, list) or any(str(one).strip() for one in value):
         return
     shown = json.dumps(value)[:_SHOWN]
-    raise errors.parametre_invalide(name, errors.why("sans_societe", shown=shown))
+    raise errors.invalid_parameter(name, "sans_societe", shown=shown)
 
 
 def members(raw: bytes) -> tuple[tuple[str, Any], ...]:
@@ -94,11 +97,12 @@ def members(raw: bytes) -> tuple[tuple[str, Any], ...]:
     try:
         document = loads(raw, tuple, parse_int=str, parse_float=str)
     except ValueError as error:
-        raise errors.corps_invalide(why_unreadable(raw, error)) from error
+        raise ApiError("corps_invalide", why_unreadable(raw, error)) from error
     if not isinstance(document, tuple):
         example = '{"pays": "FR"}'
-        why = errors.why("pas_un_objet_json", shown=shown_value(document), example=example)
-        raise errors.corps_invalide(why)
+        raise ApiError(
+            "corps_invalide", "pas_un_objet_json", shown=shown_value(document), example=example
+        )
     return document
 
 
@@ -140,17 +144,17 @@ class _RepeatedNameError(ValueError):
 def why_unreadable(raw: bytes, error: ValueError) -> Text:
     """Why `loads` could not read `raw`: where it is no JSON, or which name is there twice."""
     if isinstance(error, _RepeatedNameError):
-        return errors.why("nom_double", shown=repr(error.name[:_SHOWN]))
+        return errors.text("nom_double", shown=repr(error.name[:_SHOWN]))
     if isinstance(error, _NestedError):
-        return errors.why("trop_imbrique")
+        return errors.text("trop_imbrique")
     if isinstance(error, _TooManyValuesError):
-        return errors.why("trop_de_membres", most=MOST_VALUES)
+        return errors.text("trop_de_membres", most=MOST_VALUES)
     try:
         text, start = raw.decode(), getattr(error, "pos", 0)
         found = repr(text[start : start + _SHOWN])
     except UnicodeDecodeError as wrong:
         start, found = len(raw[: wrong.start].decode()), repr(raw[wrong.start : wrong.end])
-    return errors.why("pas_du_json", place=start + 1, shown=found)
+    return errors.text("pas_du_json", place=start + 1, shown=found)
 
 
 def _has_too_many_values(raw: bytes) -> bool:
@@ -195,12 +199,12 @@ def shown_value(value: Any) -> Text:
 
 def why_other_type(value: Any, wanted: Text) -> Text:
     """Why a value of this type cannot be used; `wanted` says what to send."""
-    return errors.why("autre_type", shown=shown_value(value), wanted=wanted)
+    return errors.text("autre_type", shown=shown_value(value), wanted=wanted)
 
 
 def text(name: str, value: Any) -> str:
     """A member that is a string or a number. Raises ApiError 400."""
     if not isinstance(value, str):
-        why = why_other_type(value, errors.why("chaine_ou_nombre"))
-        raise errors.parametre_invalide(name[:100], why)
+        why = why_other_type(value, errors.text("chaine_ou_nombre"))
+        raise errors.invalid_parameter(name[:100], why)
     return value

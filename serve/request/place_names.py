@@ -16,6 +16,7 @@ from typing import Any, Final
 from serve.contract import errors, seed_tables
 from serve.contract.errors import ApiError
 from serve.contract.parameters import SOUS_SECTEUR
+from serve.contract.text import Text
 from shards.codec.folding import SPELLINGS, fold
 from shards.generations.reference import Reference
 
@@ -121,7 +122,23 @@ def unknown_countries(
         word: [code] if code in names.pays else nearest_values(word, names.pays_alike)
         for word, code in meant.items()
     }
-    return errors.pays_inconnu(words, suggested | dict(alike or {}), **others)
+    proposals = suggested | dict(alike or {})
+    named = seed_tables.country_names()
+    codes = dict.fromkeys(
+        code for word in words for code in proposals.get(word, ()) if code in named
+    )
+    if not codes:
+        return ApiError("pays_inconnu", pays_inconnus=words, suggestions=proposals, **others)
+    proposed = Text(
+        *(", ".join(f"{named[code][place]} ({code})" for code in codes) for place in (0, 1))
+    )
+    return ApiError(
+        "pays_inconnu_propose",
+        pays_inconnus=words,
+        suggestions=proposals,
+        meant=proposed,
+        **others,
+    )
 
 
 def places(
@@ -142,7 +159,7 @@ def places(
     if no_country or no_sector or (no_sub_sector and secteurs):
         raise _unknown_words(no_country, no_sector, no_sub_sector, names)
     if sous_secteurs and not secteurs:
-        raise errors.parametre_invalide(SOUS_SECTEUR.name, errors.why("avec_secteur"))
+        raise errors.invalid_parameter(SOUS_SECTEUR.name, "avec_secteur")
     conditions: dict[str, Any] = {"pays": countries, "secteurs": divisions}
     return conditions | ({"sous_secteurs": groups} if sous_secteurs else {})
 
@@ -160,7 +177,14 @@ def _unknown_words(
         others = {"secteurs_inconnus": no_sector, "sous_secteurs_inconnus": no_sub_sector}
         unknown_words = {name: unknown for name, unknown in others.items() if unknown}
         return unknown_countries(no_country, names, alike, **unknown_words)
-    return errors.secteur_inconnu(no_sector, alike, no_sub_sector)
+    if not no_sub_sector:
+        return ApiError("secteur_inconnu", suggestions=alike, secteurs_inconnus=no_sector)
+    return ApiError(
+        "secteurs_inconnus" if no_sector else "sous_secteur_inconnu",
+        suggestions=alike,
+        secteurs_inconnus=no_sector,
+        sous_secteurs_inconnus=no_sub_sector,
+    )
 
 
 def _codes(

@@ -19,6 +19,7 @@ from typing import Any, Final, TypeVar
 from urllib.parse import parse_qsl, quote
 
 from serve.contract import errors, parameters
+from serve.contract.errors import ApiError
 from serve.contract.parameters import (
     COLONNES,
     COMPTES,
@@ -70,8 +71,9 @@ def query_pairs(raw: str, most: int = MOST_PAIRS) -> Pairs:
         ApiError: 400 `parametre_invalide`: the text is not UTF-8, or has more than `most` parameters.
     """
     if (count := raw.count("&") + 1) > most:
-        why = errors.why("trop_de_parametres", count=count, most=most)
-        raise errors.parametre_invalide("chaîne de requête", why)
+        raise errors.invalid_parameter(
+            errors.QUERY_STRING, "trop_de_parametres", count=count, most=most
+        )
     try:
         return _split(raw)
     except (UnicodeDecodeError, UnicodeEncodeError) as error:
@@ -80,8 +82,9 @@ def query_pairs(raw: str, most: int = MOST_PAIRS) -> Pairs:
         shown = quote(
             wrong if isinstance(wrong, bytes) else wrong.encode("utf-8", "surrogateescape")
         )
-        why = errors.why("pas_de_l_utf8_encode", shown=shown)
-        raise errors.parametre_invalide("chaîne de requête", why) from error
+        raise errors.invalid_parameter(
+            errors.QUERY_STRING, "pas_de_l_utf8_encode", shown=shown
+        ) from error
 
 
 @memoise
@@ -158,7 +161,7 @@ def read(
                 words = (values.items(texts.get(place.name, ()), place) for place in _PLACES)
                 conditions |= places(names, *words)
             if parameter.required and not conditions["secteurs"]:
-                raise errors.secteur_requis()
+                raise ApiError("secteur_requis", secteurs_inconnus=[])
         elif (sent := texts.get(parameter.name)) and (
             value := values.READERS[parameter.kind](sent, parameter, names)
         ) is not None:
@@ -210,7 +213,7 @@ def check_names(given: Pairs, allowed: Sequence[str]) -> None:
     """Refuse names that are not `allowed`, all in one error (B6). Raises ApiError 400 `parametre_inconnu`."""
     if unknown := [name for name in dict(given) if name not in allowed]:
         alike = suggestions(unknown, parameters.spellings(tuple(allowed)))
-        raise errors.parametre_inconnu(unknown, allowed, alike)
+        raise errors.unknown_parameters(unknown, allowed, alike)
 
 
 def refuse_parameters(given: Pairs) -> None:
@@ -229,5 +232,4 @@ def _check_bounds(wanted: Range, declared: Sequence[Parameter], texts: Mapping[s
     }
     least, most = names["least"], names["most"]
     shown, above = texts[least][0][:100], f"{most} ({texts[most][0][:100]})"
-    why = errors.why("bornes_inversees", shown=shown, above=above)
-    raise errors.parametre_invalide(least, why)
+    raise errors.invalid_parameter(least, "bornes_inversees", shown=shown, above=above)

@@ -81,12 +81,12 @@ def parse_decimal(text: str) -> float:
     if not _DECIMAL.fullmatch(text):
         shown, examples = repr(text[:100]), "1000000, 0.5, 1e6"
         raise NumberError(
-            errors.why("pas_un_nombre", shown=shown, examples=examples),
+            errors.text("pas_un_nombre", shown=shown, examples=examples),
         )
     number = float(text)
     if not math.isfinite(number):
         raise NumberError(
-            errors.why("nombre_demesure", shown=repr(text[:100])),
+            errors.text("nombre_demesure", shown=repr(text[:100])),
         )
     return number + 0.0
 
@@ -100,7 +100,7 @@ def parse_integer(text: str) -> int:
     match = _INTEGER.fullmatch(text)
     if not match:
         raise NumberError(
-            errors.why("pas_un_entier", shown=repr(text[:100])),
+            errors.text("pas_un_entier", shown=repr(text[:100])),
         )
     sign, digits = match.groups()
     return int(sign + (digits.lstrip("0") or "0")[:_DIGITS])
@@ -227,6 +227,6 @@ def _parts(text: str) -> tuple[int, int, int]:
     except ValueError as error:
         shown, examples = repr(text[:100]), "2024, 2024-06, 2024-06-30"
         raise NumberError(
-            errors.why("pas_une_date", shown=shown, examples=examples),
+            errors.text("pas_une_date", shown=shown, examples=examples),
         ) from error
     return year, month, day

@@ -98,9 +98,8 @@ def companies(given: Sequence[str], names: PlaceNames) -> tuple[AskedCompany, ..
     for item, country, identifier in parts:
         if not country.strip() or not identifier.strip() or len(identifier) > LONGEST_ID:
             shown, example = repr(item[:100]), str(IDS.example).partition(",")[0]
-            raise invalid_value(
-                IDS,
-                errors.why("forme_identifiant", shown=shown, example=example),
+            raise errors.invalid_parameter(
+                IDS.name, "forme_identifiant", shown=shown, example=example
             )
     codes = {word: names.country(word) for _, word, _ in parts}
     if unknown := [word for word, code in codes.items() if code is None]:
@@ -125,39 +124,36 @@ def check_identifier(
         ApiError: 400 `identifiant_invalide`.
     """
     if not identifier.strip():
-        raise errors.identifiant_invalide(errors.why("identifiant_vide", path=path))
+        raise ApiError("identifiant_invalide", "identifiant_vide", path=path)
     if (length := len(identifier)) > longest:
-        raise errors.identifiant_invalide(
-            errors.why(
-                "identifiant_trop_long",
-                shown=repr(identifier[:longest]),
-                length=length,
-                most=longest,
-            )
+        raise ApiError(
+            "identifiant_invalide",
+            "identifiant_trop_long",
+            shown=repr(identifier[:longest]),
+            length=length,
+            most=longest,
         )
     if any(unicodedata.category(char) == "Cc" for char in identifier):
-        raise errors.identifiant_invalide(
-            errors.why("caractere_de_controle", shown=repr(identifier))
-        )
+        raise ApiError("identifiant_invalide", "caractere_de_controle", shown=repr(identifier))
     if _NO_TEXT in identifier:
-        raise errors.identifiant_invalide(errors.why("pas_de_l_utf8", shown=repr(identifier)))
+        raise ApiError("identifiant_invalide", "pas_de_l_utf8", shown=repr(identifier))
     # An identifier typed on a Mac may arrive decomposed; it is the same one.
     return unicodedata.normalize("NFC", identifier)
 
 
 def invalid_value(parameter: Parameter, why: Text, **extra: Any) -> ApiError:
-    return errors.parametre_invalide(parameter.name, why, **extra)
+    return errors.invalid_parameter(parameter.name, why, **extra)
 
 
 def missing_value(parameter: Parameter) -> ApiError:
     """The error for a parameter without which a route or a tool has no answer; it says what to send."""
     needed, allowed = parameter.what_to_send, parameter.enum
     if not needed.en:
-        needed = errors.why("valeur_comme", example=parameter.example)
+        needed = errors.text("valeur_comme", example=parameter.example)
     known = ", ".join(allowed)
-    wanted = errors.why("une_de", needed=needed, known=known) if known else needed
+    wanted = errors.text("une_de", needed=needed, known=known) if known else needed
     beside = {"valeurs": allowed} if allowed else {}
-    return invalid_value(parameter, errors.why("a_envoyer", wanted=wanted), **beside)
+    return errors.invalid_parameter(parameter.name, "a_envoyer", wanted=wanted, **beside)
 
 
 def _single_text(texts: Texts, parameter: Parameter) -> str:
@@ -167,19 +163,15 @@ def _single_text(texts: Texts, parameter: Parameter) -> str:
     different = list(dict.fromkeys(texts))
     if len(different) > 1:
         shown = ", ".join(repr(text[:100]) for text in different[:5])
-        raise invalid_value(
-            parameter,
-            errors.why("plusieurs_valeurs", shown=shown),
-        )
+        raise errors.invalid_parameter(parameter.name, "plusieurs_valeurs", shown=shown)
     return different[0]
 
 
 def _text(texts: Texts, parameter: Parameter, _names: PlaceNames) -> str | None:
     text = unicodedata.normalize("NFC", _single_text(texts, parameter))
     if parameter.longest is not None and len(text) > parameter.longest:
-        raise invalid_value(
-            parameter,
-            errors.why("trop_long", count=len(text), longest=parameter.longest),
+        raise errors.invalid_parameter(
+            parameter.name, "trop_long", count=len(text), longest=parameter.longest
         )
     return text or None
 
@@ -188,9 +180,8 @@ def _code(texts: Texts, parameter: Parameter, _names: PlaceNames) -> str | None:
     """A text that matches the pattern of the parameter."""
     text = _single_text(texts, parameter)
     if text and not re.fullmatch(parameter.pattern, text):
-        raise invalid_value(
-            parameter,
-            errors.why("autre_forme", shown=repr(text[:100]), example=parameter.example),
+        raise errors.invalid_parameter(
+            parameter.name, "autre_forme", shown=repr(text[:100]), example=parameter.example
         )
     return text or None
 
@@ -204,9 +195,8 @@ def _flag(texts: Texts, parameter: Parameter, _names: PlaceNames) -> bool | None
     """True if it has its only value; an empty value counts as absent (B23)."""
     text, only = _single_text(texts, parameter), parameter.enum[0]
     if text and text != only:
-        raise invalid_value(
-            parameter,
-            errors.why("seule_valeur", shown=repr(text[:100]), only=only),
+        raise errors.invalid_parameter(
+            parameter.name, "seule_valeur", shown=repr(text[:100]), only=only
         )
     return bool(text) or None
 
@@ -219,7 +209,7 @@ def _reader_of(parse: Callable[[str], Any]) -> Reader:
         try:
             return parse(text) if text else None
         except NumberError as error:
-            raise errors.parametre_invalide(parameter.name, error.texts) from error
+            raise errors.invalid_parameter(parameter.name, error.texts) from error
 
     return read_one
 
@@ -232,7 +222,7 @@ def _integer(texts: Texts, parameter: Parameter, names: PlaceNames) -> int | Non
     least, most = parameter.minimum, parameter.maximum
     if least is not None and number < least:
         text = texts[0][:100]
-        raise invalid_value(parameter, errors.why("trop_petit", text=text, least=least))
+        raise errors.invalid_parameter(parameter.name, "trop_petit", text=text, least=least)
     return number if most is None else min(number, most)
 
 
@@ -269,9 +259,8 @@ def items(texts: Texts, parameter: Parameter) -> list[str]:
     parts = (part.strip() for text in texts for part in split_items(text, parameter.separator))
     distinct_items = list(dict.fromkeys(part for part in parts if part))
     if parameter.most is not None and len(distinct_items) > parameter.most:
-        raise invalid_value(
-            parameter,
-            errors.why("trop_de_valeurs", count=len(distinct_items), most=parameter.most),
+        raise errors.invalid_parameter(
+            parameter.name, "trop_de_valeurs", count=len(distinct_items), most=parameter.most
         )
     return distinct_items
 
@@ -280,10 +269,8 @@ def _check_enum(values: Sequence[str], parameter: Parameter) -> Sequence[str]:
     """`values`, which must be values of the parameter's enum."""
     if unknown := [text for text in values if text not in parameter.enum]:
         shown, known = repr(unknown[0][:100]), ", ".join(parameter.enum)
-        raise invalid_value(
-            parameter,
-            errors.why("valeur_inconnue", shown=shown, known=known),
-            valeurs=parameter.enum,
+        raise errors.invalid_parameter(
+            parameter.name, "valeur_inconnue", shown=shown, known=known, valeurs=parameter.enum
         )
     return values
 
@@ -309,7 +296,7 @@ def _companies(
     found = companies(items(texts, parameter), names)
     if not found and any(texts):
         shown = repr(",".join(texts)[:100])
-        raise invalid_value(parameter, errors.why("sans_societe", shown=shown))
+        raise errors.invalid_parameter(parameter.name, "sans_societe", shown=shown)
     return found or None
 
 
@@ -317,9 +304,9 @@ def _columns(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple[st
     names, known = items(texts, parameter), files.company_columns()
     if unknown := [name for name in names if name not in known]:
         shown = ", ".join(repr(name[:100]) for name in unknown[:5])
-        why = errors.why("pas_une_colonne", shown=shown, shown_2=", ".join(known))
+        why = errors.text("pas_une_colonne", shown=shown, shown_2=", ".join(known))
         alike = suggestions(unknown, _columns_by_spelling())
-        raise errors.parametre_invalide(COLONNES.name, why, valeurs=tuple(known), suggestions=alike)
+        raise errors.invalid_parameter(COLONNES.name, why, valeurs=tuple(known), suggestions=alike)
     return tuple(names)
 
 
@@ -327,7 +314,11 @@ def _forms(texts: Texts, parameter: Parameter, names: PlaceNames) -> tuple[str, 
     """Legal forms. Raises ApiError 400 `forme_inconnue`."""
     found = [nfc(one) for one in items(texts, parameter)]
     if unknown := [one for one in found if one not in names.formes]:
-        raise errors.forme_inconnue(unknown, suggestions(unknown, names.formes_alike))
+        raise ApiError(
+            "forme_inconnue",
+            formes_inconnues=unknown,
+            suggestions=suggestions(unknown, names.formes_alike),
+        )
     return tuple(sorted(set(found)))
 
 
@@ -339,7 +330,9 @@ def _activities(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple
         divisions = {word[:2] for word in unknown}
         # What a code may have been meant to be: those of its division.
         alike = {fold(code): code for code in sorted(known) if code[:2] in divisions}
-        raise errors.nace_inconnu(unknown, suggestions(unknown, alike))
+        raise ApiError(
+            "nace_inconnu", nace_inconnus=unknown, suggestions=suggestions(unknown, alike)
+        )
     return tuple(sorted(set(codes.values())))
 
 
@@ -351,7 +344,11 @@ def _activity_words(
     if text is None:
         return None
     if not (found := activities.classes(text)):
-        raise errors.activite_inconnue([text], {text: _known_activities(text)})
+        raise ApiError(
+            "activite_inconnue",
+            activites_inconnues=[text],
+            suggestions={text: _known_activities(text)},
+        )
     return found
 
 
@@ -436,7 +433,9 @@ def _preferred_format(header: str | None) -> str:
             meant = word in (media_type, f"{media_type.partition('/')[0]}/*", "*/*")
             if meant and name not in refused:
                 return name
-    raise errors.format_non_acceptable(header or "", tuple(files.ACCEPTED))
+    raise ApiError(
+        "format_non_acceptable", accepted=(header or "")[:100], valeurs=tuple(files.ACCEPTED)
+    )
 
 
 @cache

@@ -27,7 +27,7 @@ from serve.features.account.login_throttle import throttle_of
 from serve.features.account.stripe_account import StripeAccount
 from serve.surfaces.docs.manual import manual
 from serve.surfaces.docs.request_example import CodeText
-from serve.surfaces.site import page_errors, sessions
+from serve.surfaces.site import sessions
 from serve.surfaces.site.page_request import (
     EXPORT_FIELDS,
     PageRequest,
@@ -166,7 +166,7 @@ async def revoke_key(request: PageRequest) -> Response:
     if wanted not in {
         key.id for key in await request.store.read(account_rows.keys_of, session.account.id)
     }:
-        raise page_errors.cle_introuvable(wanted)
+        raise ApiError("cle_introuvable", key=wanted[:40])
     await request.ledger.submit(account_rows.revoke_key, wanted, iso(request.now))
     return see_other("/compte#cles")
 
@@ -196,7 +196,7 @@ async def revoke_address(request: PageRequest) -> Response:
     wanted = request.form.get("adresse", "")
     known = await request.ledger.read(account_rows.keys_of, session.account.id, ADDRESSES)
     if wanted not in {one.id for one in known}:
-        raise page_errors.cle_introuvable(wanted)
+        raise ApiError("cle_introuvable", key=wanted[:40])
     await request.ledger.submit(account_rows.revoke_key, wanted, iso(request.now), ADDRESSES)
     return see_other("/compte#adresses")
 

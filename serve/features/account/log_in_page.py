@@ -23,9 +23,10 @@ from quota.ledger.tickets import Ticket
 from quota.new_values import new_account, new_person, new_ticket, token_digest
 from quota.periods import seconds
 from serve.access.call import Response
+from serve.contract.errors import ApiError
 from serve.features.account import account_page, outbox
 from serve.features.account.login_throttle import throttle_of
-from serve.surfaces.site import page_errors, sessions
+from serve.surfaces.site import sessions
 from serve.surfaces.site.page_request import PageRequest, last_value
 from serve.surfaces.site.render import page, see_other
 
@@ -188,7 +189,7 @@ async def confirm(request: PageRequest) -> Response:
     token, person = request.segments[0], ticket.person
     moment = seconds(request.now)
     if await request.ledger.submit(tickets.confirm, token_digest(token), person, moment) is None:
-        raise page_errors.lien_perime()
+        raise ApiError("lien_perime")
     return see_other(f"{_ACCOUNT}?confirmation=faite")
 
 
@@ -252,7 +253,7 @@ async def _use(request: PageRequest, kind: str) -> Response:
     except NotAllowedError:
         return await _form(request, ticket, status=409, in_use=True)
     if person is None:  # used by another request meanwhile
-        raise page_errors.lien_perime()
+        raise ApiError("lien_perime")
     _, cookie = await sessions.begin_session(request.context, person, request.now)
     return see_other(_ACCOUNT, cookie)
 
@@ -261,14 +262,14 @@ async def _ticket(request: PageRequest, kind: str) -> Ticket:
     digest, moment = token_digest(request.segments[0]), seconds(request.now)
     ticket = await request.ledger.read(tickets.open_ticket, digest, kind, moment)
     if ticket is None or not ticket.account:
-        raise page_errors.lien_perime()
+        raise ApiError("lien_perime")
     return ticket
 
 
 async def _own_confirmation(request: PageRequest) -> Ticket:
     ticket = await _ticket(request, tickets.CONFIRMATION)
     if request.session is None or request.session.person.id != ticket.person:
-        raise page_errors.lien_perime()
+        raise ApiError("lien_perime")
     return ticket
 
 

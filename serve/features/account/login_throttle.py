@@ -24,7 +24,7 @@ from quota.ledger.people import fold_email
 from serve.access.burst_gate import Limiter, too_many
 from serve.access.context import ServerContext
 from serve.config import BurstLimits
-from serve.contract import errors
+from serve.contract.errors import ApiError
 from serve.request.client_address import bucket, network_of
 
 T = TypeVar("T")
@@ -163,7 +163,7 @@ class LoginThrottle:
 
     async def _in_thread(self, make: Callable[[], T], *, known: bool) -> T:
         if self._waiting >= (WAITING if known else WAITING - RESERVED):
-            raise errors.indisponible(errors.part("trop_de_connexions"))
+            raise ApiError("indisponible", "trop_de_connexions")
         self._waiting += 1
         try:
             async with self._places:

@@ -16,10 +16,10 @@ from quota.ledger.people import ADMINISTRATOR, MEMBER, ROLES, is_email
 from quota.new_values import NewTicket, new_ticket
 from quota.periods import seconds
 from serve.access.call import Response
+from serve.contract.errors import ApiError
 from serve.features.account import outbox
 from serve.features.account.login_throttle import throttle_of
 from serve.features.account.outbox import PATHS
-from serve.surfaces.site import page_errors
 from serve.surfaces.site.page_request import PageRequest, Session
 from serve.surfaces.site.render import page, see_other
 
@@ -56,16 +56,16 @@ async def change(request: PageRequest) -> Response:
     act = request.form.get("geste", "")
     leaves = act == "retrait" and request.form.get("personne") == session.person.id
     if session.person.role != ADMINISTRATOR and not leaves:
-        raise page_errors.administrateurs_seulement()
+        raise ApiError("administrateurs_seulement")
     if act not in _ACTS:
-        raise page_errors.geste_inconnu(act)
+        raise ApiError("geste_inconnu", act=act[:40])
     if not leaves and request.is_unconfirmed:
-        raise page_errors.adresse_non_confirmee(session.person.email)
+        raise ApiError("adresse_non_confirmee", email=session.person.email)
     try:
         return await _ACTS[act](request, session)
     except UnknownError as error:
         wanted = request.form.get("personne") or request.form.get("billet", "")
-        raise page_errors.personne_introuvable(wanted) from error
+        raise ApiError("personne_introuvable", person=wanted[:40]) from error
     except NotAllowedError:
         return await _page(request, _Outcome("refused", 409))
 
@@ -90,7 +90,7 @@ async def _make_link(request: PageRequest, session: Session) -> Response:
     members = await request.ledger.read(people.people_of, session.account.id)
     person = next((person for person in members if person.id == wanted), None)
     if person is None:
-        raise page_errors.personne_introuvable(wanted)
+        raise ApiError("personne_introuvable", person=wanted[:40])
     _count(request, session)
     new = new_ticket(
         tickets.PASSWORD, person.email, request.now, mail=request.mails, lang=request.lang
@@ -106,7 +106,7 @@ async def _hand_over(request: PageRequest, session: Session) -> Response:
     wanted = request.form.get("billet", "")
     known = next((ticket for ticket in open_tickets if ticket.id == wanted), None)
     if known is None:
-        raise page_errors.lien_perime()
+        raise ApiError("lien_perime")
     _count(request, session)
     if known.kind == tickets.INVITATION:
         new = new_ticket(

@@ -19,9 +19,10 @@ from quota.plans import Plan
 from serve.access.call import Response
 from serve.access.rights import apercu, monthly_price
 from serve.config import PACK_CREDITS
+from serve.contract import errors
+from serve.contract.errors import ApiError
 from serve.contract.seed_tables import RECORD_CREDITS, analysis_credits
 from serve.features.account.stripe_account import Buyer, SignatureError, StripeAccount, StripeError
-from serve.surfaces.site import page_errors
 from serve.surfaces.site.page_request import PageRequest, Session
 from serve.surfaces.site.render import is_token_valid, page, see_other
 
@@ -81,14 +82,16 @@ async def buy(request: PageRequest) -> Response:
             return see_other(await stripe.buy_pack(buyer))
         plan = request.server.plans.get(request.form.get("offre", ""))
         if plan is None or not is_sold(plan):
-            raise page_errors.sur_devis(request.server.config.operator_address)
+            raise errors.not_set_up(
+                "devis", request.server.config.operator_address, page="sur_devis"
+            )
         if running:
             return see_other(await stripe.portal(running.customer))
         tool = request.form.get("outil_api") == "1" and plan.outil_api_eur is not None
         return see_other(await stripe.subscribe(buyer, plan, api_tool=tool))
     except StripeError as error:
         _log.error("Stripe: %s; see its dashboard, the caller was asked to try again", error)
-        raise page_errors.paiement_indisponible() from error
+        raise ApiError("indisponible", "paiement_indisponible") from error
 
 
 async def invoices(request: PageRequest) -> Response:
@@ -104,12 +107,12 @@ async def invoices(request: PageRequest) -> Response:
     paid = await request.ledger.read(payments.of_account, session.account.id)
     customer = next((one.customer for one in paid if one.customer), "")
     if not customer:
-        raise page_errors.sans_facture()
+        raise ApiError("sans_facture")
     try:
         return see_other(await stripe.portal(customer))
     except StripeError as error:
         _log.error("Stripe: %s; see its dashboard, the caller was asked to try again", error)
-        raise page_errors.paiement_indisponible() from error
+        raise ApiError("indisponible", "paiement_indisponible") from error
 
 
 async def event(request: PageRequest) -> Response:
@@ -123,7 +126,7 @@ async def event(request: PageRequest) -> Response:
     try:
         stripe_event = await stripe.event(request.file, request.form.get("signature", ""))
     except SignatureError as error:
-        raise page_errors.signature_refusee() from error
+        raise ApiError("signature_refusee") from error
     try:
         if stripe_event.subscription:
             await _synchronize(request, stripe, stripe_event.subscription)
@@ -131,7 +134,7 @@ async def event(request: PageRequest) -> Response:
             await _apply(request, pack, lambda: request.ledger.submit(payments.add_pack, pack))
     except StripeError as error:
         _log.error("event %s: %s; Stripe sends it again", stripe_event.kind, error)
-        raise page_errors.paiement_indisponible() from error
+        raise ApiError("indisponible", "paiement_indisponible") from error
     return Response(200, b"{}", {"Content-Type": "application/json", "Cache-Control": "no-store"})
 
 
@@ -189,20 +192,22 @@ async def _apply(
         _log.error(
             "%s was paid and not applied: %s; `quota payment unapplied` lists it", payment.id, error
         )
-        raise page_errors.paiement_sans_effet() from error
+        raise ApiError("indisponible", "paiement_sans_effet") from error
 
 
 def _account(request: PageRequest) -> StripeAccount:
     if stripe := request.server.service(StripeAccount):
         return stripe
-    raise page_errors.paiement_ferme(request.server.config.operator_address)
+    raise errors.not_set_up(
+        "paiement", request.server.config.operator_address, page="paiement_ferme"
+    )
 
 
 def _check(request: PageRequest, session: Session) -> None:
     """Check that an administrator sent a form of ours. Raises ApiError 403."""
     if not is_token_valid(request):
-        raise page_errors.formulaire_refuse()
+        raise ApiError("formulaire_refuse")
     if session.person.role != ADMINISTRATOR:
-        raise page_errors.administrateurs_seulement()
+        raise ApiError("administrateurs_seulement")
     if request.is_unconfirmed:
-        raise page_errors.adresse_non_confirmee(session.person.email)
+        raise ApiError("adresse_non_confirmee", email=session.person.email)

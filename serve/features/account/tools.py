@@ -6,9 +6,9 @@ from typing import Any, Final
 from serve.access import admission, rights
 from serve.access.call import Request
 from serve.access.rights import VISITOR
-from serve.contract import errors
 from serve.contract.answers import Quota
 from serve.contract.declaration import members
+from serve.contract.errors import ApiError
 from serve.features.account.answers import Compte, Compteurs
 from serve.features.account.operations import compte
 from serve.request import reader
@@ -65,7 +65,7 @@ async def explain(call: Request) -> ToolResult:
         reader.refuse_parameters(call.pairs)
         shown = _of_visitor(call)
         if caller.refused:
-            return results.of_error(errors.cle_invalide(), shown)
+            return results.of_error(ApiError("cle_invalide"), shown)
         return ToolResult(shown, {}, outcome="free")
     result = await compte(call)
     assert result.content is not None  # /compte is never a 304

@@ -15,9 +15,11 @@ from typing import Any, Final, NamedTuple
 
 import orjson
 
+from serve.access import admission
 from serve.access.call import PreparedCall, Request, Result, etag, private_headers
 from serve.access.rights import Caller, page_rows
 from serve.contract import errors
+from serve.contract.errors import ApiError
 from serve.contract.parameters import LIMIT, PAYS, VERSION, Parameter
 from serve.features.changes.answers import ListeModifications
 from serve.generation.open_generation import OpenGeneration
@@ -164,8 +166,7 @@ def modifications(request: Request, generation: OpenGeneration) -> PreparedCall[
             generation, or its `version` is not open any more; 503: the changes cannot be read.
     """
     caller = request.caller
-    if caller.account is None:
-        raise errors.compte_requis(refused=caller.refused)
+    admission.require_account(request)
     asked = reader.read(request.pairs, PARAMETERS, generation.names)
     generation = generation.at_version(asked.version)
     page = _page(asked, _step(asked, generation), caller)
@@ -189,12 +190,12 @@ def _step(asked: ParsedParameters, generation: OpenGeneration) -> ChangeStep | N
         for step in generation.steps.get(since, ()):
             if step.after == after:
                 return step
-        raise errors.trop_ancienne(since, generation.id)
+        raise ApiError("trop_ancienne", version=since, versions=[generation.id])
     if since == generation.id:
         return None
     steps = change_steps.way(generation.steps, since, generation.id)
     if steps is None:
-        raise errors.trop_ancienne(since, generation.id)
+        raise ApiError("trop_ancienne", version=since, versions=[generation.id])
     return steps[0]
 
 
@@ -218,8 +219,7 @@ def _start(asked: ParsedParameters) -> int:
         return 0
     _, start, walk = cursor.split(".")
     if walk != _walk(asked):
-        why = errors.why("autre_question", shown=repr(cursor))
-        raise errors.parametre_invalide("curseur", why)
+        raise errors.invalid_parameter("curseur", "autre_question", shown=repr(cursor))
     return int(start)
 
 
@@ -243,7 +243,7 @@ def _parts(page: _Page, generation: OpenGeneration) -> list[_Part]:
             try:
                 changes = generation.changes(page.step, section.iso2)
             except (ShardError, OSError) as error:
-                raise errors.indisponible(errors.NO_CHANGES) from error
+                raise ApiError("indisponible", "sans_modifications") from error
             parts.append(_Part(changes, section.nature, skipped, stop))
             left -= stop - skipped
         skipped = max(0, skipped - section.shown)

@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Annotated, Any, Final, NamedTuple
 
+from serve.access import admission
 from serve.access.call import DATA_VERSION, NO_STORE, PreparedCall, Request, Result
 from serve.access.rights import Caller, page_rows
 from serve.contract import errors
@@ -29,6 +30,7 @@ from serve.contract.declaration import (
     Keywords,
     body_of_parameters,
 )
+from serve.contract.errors import ApiError
 from serve.contract.feature import BodyExample
 from serve.contract.parameters import FILTERS, LIMIT, MOST_IDS, SCOPE, VERSION
 from serve.contract.text import Text
@@ -143,8 +145,7 @@ def read_watch(raw: bytes, names: PlaceNames) -> Watch:
     ]
     walk = reader.read(pairs, WALK, names)
     if len(subjects) != 1 or len(subjects[0][1]) != 1:
-        why = errors.why("l_un_des_deux", ids=IDS, search=SEARCH)
-        raise errors.parametre_invalide(IDS, why)
+        raise errors.invalid_parameter(IDS, "l_un_des_deux", ids=IDS, search=SEARCH)
     ((name, (subject,)),) = subjects
     if name == IDS:
         return Watch(walk, _companies(subject, names), None)
@@ -155,8 +156,8 @@ def read_watch(raw: bytes, names: PlaceNames) -> Watch:
 def _search(subject: Any, names: PlaceNames) -> tuple[Query, Companies | None]:
     if not isinstance(subject, tuple):
         example = '{"pays": "FR", "ca_min": 1000000}'
-        why = json_body.why_other_type(subject, errors.why("objet_de_filtres", example=example))
-        raise errors.parametre_invalide(SEARCH, why)
+        why = json_body.why_other_type(subject, errors.text("objet_de_filtres", example=example))
+        raise errors.invalid_parameter(SEARCH, why)
     asked = reader.read(json_body.parameters(subject), FILTERED, names)
     return asked.query, asked.companies
 
@@ -164,12 +165,12 @@ def _search(subject: Any, names: PlaceNames) -> tuple[Query, Companies | None]:
 def _companies(subject: Any, names: PlaceNames) -> Companies:
     sent = len(subject) if isinstance(subject, list) else 0
     if not 0 < sent <= MOST_IDS:
-        why = errors.why("liste_identifiants", most=MOST_IDS)
+        why = errors.text("liste_identifiants", most=MOST_IDS)
         if isinstance(subject, list):
-            why = errors.why("attendus_et_envoyes", wanted=why, sent=sent)
+            why = errors.text("attendus_et_envoyes", wanted=why, sent=sent)
         else:
             why = json_body.why_other_type(subject, why)
-        raise errors.parametre_invalide(IDS, why)
+        raise errors.invalid_parameter(IDS, why)
     return values.companies([one if isinstance(one, str) else repr(one) for one in subject], names)
 
 
@@ -243,8 +244,7 @@ def prepare_watch(request: Request, generation: OpenGeneration) -> PreparedCall[
         ApiError: 401: there is no account; 400; 409: no steps lead from `depuis` to this
             generation, or its `version` is not open any more; 503: the changes cannot be read.
     """
-    if request.caller.account is None:
-        raise errors.compte_requis(refused=request.caller.refused)
+    admission.require_account(request)
     watch = read_watch(request.body, generation.names)
     generation = generation.at_version(watch.walk.version)
     _way(watch, generation, generation.id)  # an unknown generation is told before a cursor
@@ -271,15 +271,14 @@ def _place(watch: Watch, generation: OpenGeneration) -> tuple[str, int]:
         return generation.id, 0
     jusque, start, digest = watch.cursor.split(".")
     if digest != watch.digest:
-        why = errors.why("autre_question_corps", shown=repr(watch.cursor))
-        raise errors.parametre_invalide("curseur", why)
+        raise errors.invalid_parameter("curseur", "autre_question_corps", shown=repr(watch.cursor))
     return jusque, int(start)
 
 
 def _way(watch: Watch, generation: OpenGeneration, jusque: str) -> Sequence[ChangeStep]:
     way = change_steps.way(generation.steps, watch.since, jusque)
     if way is None:
-        raise errors.trop_ancienne(watch.since, generation.id)
+        raise ApiError("trop_ancienne", version=watch.since, versions=[generation.id])
     return way
 
 
@@ -293,7 +292,7 @@ def _files(
             for iso2 in step.counts:
                 files.setdefault(iso2, []).append(generation.changes(step, iso2))
     except (ShardError, OSError) as error:
-        raise errors.indisponible(errors.NO_CHANGES) from error
+        raise ApiError("indisponible", "sans_modifications") from error
     return dict(sorted(files.items()))
 
 

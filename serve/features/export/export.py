@@ -25,8 +25,8 @@ from serve.access.burst_gate import Limiter
 from serve.access.call import Request, Response
 from serve.access.counter_headers import Headers
 from serve.contract import errors, parameters
+from serve.contract.errors import ApiError
 from serve.contract.files import OwnList, attachment, file_name, list_name
-from serve.contract.text import Text
 from serve.features.export import worker_pool
 from serve.features.export.workbook.export_data import ExportRequest, ExportResult
 from serve.features.export.worker_pool import ClientGoneError, ExportFile, MakingError, WorkerPool
@@ -89,7 +89,7 @@ async def make_export(
     context, trace = request.context, request.trace
     exporter = context.service(Exporter)
     if exporter is None:
-        raise errors.config(Text("les exports", "exports"), context.config.operator_address)
+        raise errors.not_set_up("exports", context.config.operator_address)
     plan, published = request.caller.plan, context.published
     # The lease lasts until the file is made: the generation is not removed meanwhile.
     with published.lease() as generation:
@@ -141,7 +141,7 @@ async def export(exporter: Exporter, wanted: ExportRequest, request: Request) ->
     except ClientGoneError as error:
         _log.info("no file: %s", error, extra={"fields": {"request_id": wanted.request_id}})
         await _end_abandoned(exporter, wanted, reservation, request)
-        raise errors.indisponible(errors.NO_WORKBOOK) from error
+        raise ApiError("indisponible", "sans_fichier") from error
     except BaseException:
         # The release is submitted before it is awaited: it is done even if this task is being
         # cancelled. If it cannot be done, the reservation expires.
@@ -172,7 +172,7 @@ async def _make(exporter: Exporter, wanted: ExportRequest, request: Request) -> 
     except MakingError as error:
         fields = {"request_id": wanted.request_id}
         _log.error("no file: %s", error, extra={"fields": fields})
-        raise errors.indisponible(errors.NO_WORKBOOK) from error
+        raise ApiError("indisponible", "sans_fichier") from error
 
 
 async def _end_abandoned(

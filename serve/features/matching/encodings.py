@@ -10,6 +10,7 @@ import re
 from typing import Final, NamedTuple
 
 from serve.contract import errors
+from serve.contract.errors import ApiError
 
 # The encodings that may be chosen: the name that is shown, and that of Python.
 CHOICES: Final = {
@@ -32,9 +33,9 @@ _MARKS: Final = (
 _JUDGED: Final = 1 << 16  # bytes above 127 that decide on a code page
 # Beginnings of files that are no text, and why they cannot be used.
 _OTHER_FILES: Final = (
-    (b"PK\x03\x04", errors.why("un_classeur")),
-    (b"\xd0\xcf\x11\xe0", errors.why("un_classeur_xls")),
-    (b"%PDF", errors.why("un_pdf")),
+    (b"PK\x03\x04", errors.text("un_classeur")),
+    (b"\xd0\xcf\x11\xe0", errors.text("un_classeur_xls")),
+    (b"%PDF", errors.text("un_pdf")),
 )
 # What only a wrong code page makes of words: Icelandic letters, an accent that Italian has at the end of words alone,
 # three accents in a row, a capital after a small letter, a word of two scripts.
@@ -70,23 +71,19 @@ def decode_file(raw: bytes, chosen: str = "") -> DecodedText:
     """
     for begins, why in _OTHER_FILES:
         if raw.startswith(begins):
-            raise errors.corps_invalide(why)
+            raise ApiError("corps_invalide", why)
     name = chosen or _detect(raw)
     if name not in CHOICES:
         known = ", ".join(CHOICES)
         shown = repr(name[:50])
-        raise errors.parametre_invalide(
-            "encodage", errors.why("inconnu_admis", shown=shown, known=known)
-        )
+        raise errors.invalid_parameter("encodage", "inconnu_admis", shown=shown, known=known)
     try:
         text = raw.decode(CHOICES[name]) if chosen else _decode(raw, name)
     except UnicodeDecodeError as error:
-        why = errors.why("autre_encodage", place=error.start, name=name)
-        raise errors.corps_invalide(why) from error
+        raise ApiError("corps_invalide", "autre_encodage", place=error.start, name=name) from error
     if control := _CONTROL.search(text):
         shown = f"U+{ord(control[0]):04X}"
-        why = errors.why("caractere_refuse", place=control.start() + 1, shown=shown)
-        raise errors.corps_invalide(why)
+        raise ApiError("corps_invalide", "caractere_refuse", place=control.start() + 1, shown=shown)
     return DecodedText(text.removeprefix("\ufeff"), name)
 
 

@@ -109,7 +109,7 @@ def read(raw: bytes, names: PlaceNames) -> LineList:
     try:
         document = json_body.loads(raw, json_body.unique_members)
     except ValueError as error:
-        raise errors.corps_invalide(json_body.why_unreadable(raw, error)) from error
+        raise ApiError("corps_invalide", json_body.why_unreadable(raw, error)) from error
     return of_document(document, names)
 
 
@@ -117,19 +117,18 @@ def of_document(document: Any, names: PlaceNames) -> LineList:
     """The lines of a JSON value that is the body of a request. Raises ApiError as `read` does."""
     if not isinstance(document, dict) or not isinstance(document.get("lignes"), list):
         example = '{"lignes": [{"cle": "1", "nom": "Siemens"}]}'
-        why = errors.why("lignes_absentes", example=example)
-        raise errors.corps_invalide(why)
+        raise ApiError("corps_invalide", "lignes_absentes", example=example)
     if unknown := [name[:100] for name in document if name not in MEMBERS]:
-        raise errors.parametre_inconnu(unknown, MEMBERS, {})
+        raise errors.unknown_parameters(unknown, MEMBERS, {})
     given = document["lignes"]
     if len(given) > MOST_LINES:
-        raise errors.trop_de_lignes(len(given), MOST_LINES)
+        raise ApiError("trop_de_lignes", count=len(given), most=MOST_LINES)
     lines = tuple(_list_line(one, names) for one in given)
     _check_keys(lines)
     version = document.get("version")
     if version is not None and not isinstance(version, str):
-        why = json_body.why_other_type(version, errors.why("chaine"))
-        raise errors.parametre_invalide("version", why)
+        why = json_body.why_other_type(version, errors.text("chaine"))
+        raise errors.invalid_parameter("version", why)
     limit = _limit(document.get("limite", DEFAULT_CANDIDATES))
     return LineList(lines, limit, version or None, _columns(document.get("colonnes")))
 
@@ -138,13 +137,14 @@ def _columns(value: Any) -> tuple[str, ...]:
     """Fields of a company, as a list or separated by commas, in the order in which they are named."""
     given = value.split(",") if isinstance(value, str) else [] if value is None else value
     if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
-        why = json_body.why_other_type(value, errors.why("noms_de_champs"))
-        raise errors.parametre_invalide("colonnes", why)
+        why = json_body.why_other_type(value, errors.text("noms_de_champs"))
+        raise errors.invalid_parameter("colonnes", why)
     names = [one.strip() for one in given if one.strip()]
     if unknown := [one[:50] for one in names if one not in COMPANY_FIELDS]:
         shown = repr(unknown[0])
-        why = errors.why("champ_inconnu_admis", shown=shown, known=", ".join(COMPANY_FIELDS))
-        raise errors.parametre_invalide("colonnes", why)
+        raise errors.invalid_parameter(
+            "colonnes", "champ_inconnu_admis", shown=shown, known=", ".join(COMPANY_FIELDS)
+        )
     return tuple(dict.fromkeys(names))
 
 
@@ -153,8 +153,8 @@ def _limit(value: Any) -> int:
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_CANDIDATES:
         return value
-    why = json_body.why_other_type(value, errors.why("entier_entre", most=MOST_CANDIDATES))
-    raise errors.parametre_invalide("limite", why)
+    why = json_body.why_other_type(value, errors.text("entier_entre", most=MOST_CANDIDATES))
+    raise errors.invalid_parameter("limite", why)
 
 
 def _check_keys(lines: tuple[ListedLine, ...]) -> None:
@@ -163,8 +163,7 @@ def _check_keys(lines: tuple[ListedLine, ...]) -> None:
     for key in keys:
         if key in seen:
             shown = repr(key[:100])
-            why = errors.why("cle_double", shown=shown)
-            raise errors.parametre_invalide("cle", why)
+            raise errors.invalid_parameter("cle", "cle_double", shown=shown)
         seen.add(key)
 
 
@@ -173,15 +172,13 @@ def _list_line(given: Any, names: PlaceNames) -> ListedLine:
     key = None
     try:
         if not isinstance(given, Mapping):
-            raise errors.ligne_invalide(json_body.why_other_type(given, errors.why("objet")))
+            raise ApiError("ligne_invalide", json_body.why_other_type(given, errors.text("objet")))
         key = _text(given, "cle")
         if unknown := [name[:50] for name in given if name not in FIELDS]:
             known = ", ".join(FIELDS)
-            raise errors.ligne_invalide(
-                errors.why("membre_inconnu", shown=repr(unknown[0]), known=known)
-            )
+            raise ApiError("ligne_invalide", "membre_inconnu", shown=repr(unknown[0]), known=known)
         if key is None:
-            raise errors.ligne_invalide(errors.why("cle_absente"))
+            raise ApiError("ligne_invalide", "cle_absente")
         return ListedLine(key, _line(given, names))
     except ApiError as error:
         return ListedLine(key, None, error)
@@ -199,7 +196,7 @@ def _line(given: Mapping[str, Any], names: PlaceNames) -> Line:
     if readable and _is_nothing(texts["nom"]):
         texts["nom"] = None  # a company may be called `n/a`, but a number says more
     if not readable and not fold(texts["nom"] or ""):
-        raise errors.ligne_invalide(_why_empty(given))
+        raise ApiError("ligne_invalide", _why_empty(given))
     if given_date := texts["date_creation"]:
         listed = listed_date(given_date)
         texts["date_creation"] = listed.iso if listed else None
@@ -227,8 +224,8 @@ def _why_empty(given: Mapping[str, Any]) -> Text:
     for name in _NUMBERS:
         text = _text(given, name)
         if text and not _is_absent(name, text):
-            return errors.why("numero_illisible", name=name, shown=repr(text[:50]))
-    return errors.why("ligne_vide")
+            return errors.text("numero_illisible", name=name, shown=repr(text[:50]))
+    return errors.text("ligne_vide")
 
 
 def _countries(text: str | None, names: PlaceNames) -> tuple[tuple[str, ...], list[str]]:
@@ -258,9 +255,10 @@ def _text(given: Mapping[str, Any], name: str) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str):
-        why = json_body.why_other_type(value, errors.why("chaine_ou_nombre"))
-        raise errors.ligne_invalide(errors.why("membre", name=name, why=why))
+        why = json_body.why_other_type(value, errors.text("chaine_ou_nombre"))
+        raise ApiError("ligne_invalide", "membre", name=name, fault=why)
     if (count := len(value)) > LONGEST_VALUE:
-        why = errors.why("membre_trop_long", name=name, count=count, most=LONGEST_VALUE)
-        raise errors.ligne_invalide(why)
+        raise ApiError(
+            "ligne_invalide", "membre_trop_long", name=name, count=count, most=LONGEST_VALUE
+        )
     return value.strip() or None

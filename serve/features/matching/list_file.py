@@ -118,14 +118,15 @@ def read(
         separator, text = separator or first[4], rest
     if separator and separator not in SEPARATORS:
         admitted = ", ".join(map(repr, SEPARATORS))
-        why = errors.why("pas_un_separateur", shown=repr(separator[:50]), known=admitted)
-        raise errors.parametre_invalide("separateur", why)
+        raise errors.invalid_parameter(
+            "separateur", "pas_un_separateur", shown=repr(separator[:50]), known=admitted
+        )
     separator = separator or _separator(text)
     all_rows = _rows(text, separator or _NONE)
     rows = [row for row in all_rows if any(cell.strip() for cell in row)]
     blank = len(all_rows) - len(rows)
     if not rows:
-        raise errors.corps_invalide(errors.why("liste_vide"))
+        raise ApiError("corps_invalide", "liste_vide")
     headings = tuple(cell.strip() for cell in rows[0])
     width = len(headings)
     known = {} if is_headed is False else _columns(headings)
@@ -138,7 +139,7 @@ def read(
     else:
         headings = tuple(f"colonne {place}" for place in range(1, width + 1))
     if len(rows) > MOST_ROWS:
-        raise errors.trop_de_lignes(len(rows), MOST_ROWS)
+        raise ApiError("trop_de_lignes", count=len(rows), most=MOST_ROWS)
     chosen_columns = _chosen_columns(columns or {}, known, width)
     return ListFile(name, separator, headings, is_headed, rows, chosen_columns, blank)
 
@@ -147,7 +148,7 @@ def check_columns(table: ListFile) -> None:
     """Raise ApiError 400 if the list has no column of names or identifiers."""
     if not any(field in table.columns for field in line_list.TO_GO_BY):
         if not table.is_headed:
-            raise errors.corps_invalide(errors.why("sans_titres"))
+            raise ApiError("corps_invalide", "sans_titres")
         raise _nothing_to_go_by(table.headings)
 
 
@@ -162,7 +163,7 @@ def lines(table: ListFile, names: PlaceNames, limit: int, country: str = "") -> 
         ApiError: 413: there are more rows.
     """
     if len(table.rows) > MOST_LINES:
-        raise errors.trop_de_lignes(len(table.rows), MOST_LINES)
+        raise ApiError("trop_de_lignes", count=len(table.rows), most=MOST_LINES)
     month_first = _is_month_first(table)
     given = [
         _line(table, row, number, names, country, month_first=month_first)
@@ -193,15 +194,18 @@ def _rows(text: str, separator: str) -> list[list[str]]:
     try:
         for number, row in enumerate(_reader(text, separator), 1):
             if len(row) > MOST_COLUMNS:
-                why = errors.why(
-                    "trop_de_colonnes", number=number, count=len(row), most=MOST_COLUMNS
+                raise ApiError(
+                    "corps_invalide",
+                    "trop_de_colonnes",
+                    number=number,
+                    count=len(row),
+                    most=MOST_COLUMNS,
                 )
-                raise errors.corps_invalide(why)
             if number > 2 * MOST_ROWS:  # so many blank rows are no list either
-                raise errors.trop_de_lignes(number, MOST_ROWS)
+                raise ApiError("trop_de_lignes", count=number, most=MOST_ROWS)
             rows.append(row)
     except csv.Error as error:
-        raise errors.corps_invalide(errors.why("csv_illisible", error=error)) from error
+        raise ApiError("corps_invalide", "csv_illisible", error=error) from error
     return rows
 
 
@@ -284,7 +288,7 @@ def _known_headings() -> Mapping[tuple[bool, str], str]:
 
 def _nothing_to_go_by(headings: Sequence[str]) -> ApiError:
     shown = ", ".join(repr(text[:40]) for text in headings[:8])
-    return errors.corps_invalide(errors.why("aucune_colonne", shown=shown))
+    return ApiError("corps_invalide", "aucune_colonne", shown=shown)
 
 
 def _is_line(rows: Sequence[Sequence[str]]) -> bool:
@@ -404,5 +408,8 @@ def _check_width(line: ListedLine, cells: int, headings: int) -> ListedLine:
     """The line, or an error if its row has more cells than there are columns."""
     if cells <= headings:
         return line
-    why = errors.why("trop_de_cellules", cells=cells, headings=headings)
-    return ListedLine(line.cle, None, errors.ligne_invalide(why))
+    return ListedLine(
+        line.cle,
+        None,
+        ApiError("ligne_invalide", "trop_de_cellules", cells=cells, headings=headings),
+    )

@@ -29,7 +29,7 @@ from serve.contract.files import OwnLine, OwnList
 from serve.contract.parameters import MOST_IDS
 from serve.features.matching import list_file, stored_lists
 from serve.features.matching.stored_lists import OpenList, StoredCandidate, StoredLine
-from serve.surfaces.site import formatting, page_errors
+from serve.surfaces.site import formatting
 from serve.surfaces.site.page_request import Downloads, PageRequest, last_value
 from serve.surfaces.site.render import page, see_other
 
@@ -78,8 +78,9 @@ async def show(request: PageRequest) -> Response:
     if wanted == "csv":
         return await _csv_file(request, opened)
     if wanted:
-        why = errors.why("inconnu_admis", shown=repr(wanted[:50]), known="csv")
-        raise errors.parametre_invalide("format", why)
+        raise errors.invalid_parameter(
+            "format", "inconnu_admis", shown=repr(wanted[:50]), known="csv"
+        )
     return await show_opened(request, opened, _view(request))
 
 
@@ -95,11 +96,11 @@ async def change(request: PageRequest) -> Response:
         return see_other(f"/connexion?suite={quote(request.path, safe='/')}")
     act = "choix" if request.form.get("choix") else request.form.get("geste", "")
     if act not in _ACTS:
-        raise page_errors.geste_inconnu(act)
+        raise ApiError("geste_inconnu", act=act[:40])
     try:
         return await _ACTS[act](request, opened)
     except UnknownError as error:
-        raise page_errors.liste_introuvable() from error
+        raise ApiError("liste_introuvable") from error
 
 
 async def _choose(request: PageRequest, opened: OpenList) -> Response:
@@ -176,8 +177,7 @@ _ACTS: Final[Mapping[str, Callable[[PageRequest, OpenList], Awaitable[Response]]
 
 
 def _no_choice(given: str) -> ApiError:
-    why = errors.why("autre_forme", shown=repr(given[:20]), example="12:0")
-    return errors.parametre_invalide("choix", why)
+    return errors.invalid_parameter("choix", "autre_forme", shown=repr(given[:20]), example="12:0")
 
 
 def _view(request: PageRequest) -> _View:
@@ -189,12 +189,14 @@ def _view(request: PageRequest) -> _View:
     verdict = last_value(request.pairs, "verdict") or ""
     if verdict and verdict not in stored_lists.SHOWN_VERDICTS:
         known = ", ".join(stored_lists.SHOWN_VERDICTS)
-        why = errors.why("inconnu_admis", shown=repr(verdict[:50]), known=known)
-        raise errors.parametre_invalide("verdict", why)
+        raise errors.invalid_parameter(
+            "verdict", "inconnu_admis", shown=repr(verdict[:50]), known=known
+        )
     given = last_value(request.pairs, "page") or "1"
     if not _PAGE.fullmatch(given):
-        why = errors.why("autre_type", shown=repr(given[:20]), wanted=errors.why("rang"))
-        raise errors.parametre_invalide("page", why)
+        raise errors.invalid_parameter(
+            "page", "autre_type", shown=repr(given[:20]), wanted=errors.text("rang")
+        )
     return _View(verdict, int(given))
 
 
@@ -352,7 +354,7 @@ async def _chosen_companies(request: PageRequest, opened: OpenList) -> Sequence[
 def _chosen(lines: Sequence[StoredLine]) -> Sequence[str]:
     companies = [f"{one.iso2}:{one.id}" for line in lines if (one := line.chosen)]
     if not companies:
-        raise errors.parametre_invalide("ids", errors.why("aucune_societe"))
+        raise errors.invalid_parameter("ids", "aucune_societe")
     return list(dict.fromkeys(companies))
 
 

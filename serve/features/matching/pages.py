@@ -40,7 +40,7 @@ from serve.features.matching.list_file import ListFile
 from serve.features.matching.rapprochement import rapprochement
 from serve.features.matching.stored_lists import ListTable, OpenList, StoredLine
 from serve.generation.open_generation import OpenGeneration
-from serve.surfaces.site import formatting, page_errors, render
+from serve.surfaces.site import formatting, render
 from serve.surfaces.site.page_request import FIELDS, PageRequest, WebRoute, last_value
 from serve.surfaces.site.render import page
 
@@ -111,12 +111,14 @@ async def _answer(request: PageRequest) -> Response:
     output = form.get("sortie") or _PAGE
     if output not in _OUTPUTS:
         known = ", ".join(_OUTPUTS)
-        why = errors.why("inconnu_admis", shown=repr(output[:50]), known=known)
-        raise errors.parametre_invalide("sortie", why)
+        raise errors.invalid_parameter(
+            "sortie", "inconnu_admis", shown=repr(output[:50]), known=known
+        )
     first = form.get("debut") or "1"
     if not _NUMBER.fullmatch(first):
-        why = errors.why("autre_type", shown=repr(first[:20]), wanted=errors.why("rang"))
-        raise errors.parametre_invalide("debut", why)
+        raise errors.invalid_parameter(
+            "debut", "autre_type", shown=repr(first[:20]), wanted=errors.text("rang")
+        )
     chosen, is_headed = chosen_fields(form), _is_headed(form)
     shown = ""
     if xlsx_file.is_workbook(request.file):  # a small one may be a long list
@@ -169,9 +171,9 @@ async def _answer_to_table(
                 lists.append, opened.head.id, account, first - 1, part, seconds(request.now)
             )
         except UnknownError as error:  # it was deleted meanwhile
-            raise page_errors.liste_introuvable() from error
+            raise ApiError("liste_introuvable") from error
         except NotAllowedError as error:  # another form has continued it meanwhile
-            raise page_errors.liste_suite(first, opened.head.lines) from error
+            raise ApiError("liste_suite", line=first, lines=opened.head.lines) from error
         return render.see_other(f"{list_page.PATH}{code}")._replace(outcome=outcome)
     own = stored_lists.encode_table(table, len(table.rows) - kept)
     return await _keep(request, own, part, outcome)
@@ -190,8 +192,7 @@ def chosen_fields(form: Mapping[str, str]) -> dict[int, str] | None:
         place = _COLUMN.fullmatch(name)
         if place and value and value not in COLUMN_FIELDS:
             known, shown = ", ".join(COLUMN_FIELDS), repr(value[:50])
-            why = errors.why("champ_inconnu_admis", shown=shown, known=known)
-            raise errors.parametre_invalide(name, why)
+            raise errors.invalid_parameter(name, "champ_inconnu_admis", shown=shown, known=known)
         if place:
             fields[int(place[1])] = value
     return fields
@@ -205,8 +206,8 @@ def _is_headed(form: Mapping[str, str]) -> bool | None:
     """
     given = form.get("titres", "") if form.get("colonnes") else ""
     if given not in _HEADED:
-        raise errors.parametre_invalide(
-            "titres", errors.why("inconnu_admis", shown=repr(given[:50]), known="oui, non")
+        raise errors.invalid_parameter(
+            "titres", "inconnu_admis", shown=repr(given[:50]), known="oui, non"
         )
     return _HEADED[given]
 
@@ -216,8 +217,9 @@ def _check_distinct(chosen: Mapping[int, str] | None) -> None:
     seen: dict[str, int] = {}
     for place, field in sorted((chosen or {}).items()):
         if field and (other := seen.setdefault(field, place)) != place:
-            why = errors.why("colonne_double", field=field, other=other + 1)
-            raise errors.parametre_invalide(f"colonne_{place}", why)
+            raise errors.invalid_parameter(
+                f"colonne_{place}", "colonne_double", field=field, other=other + 1
+            )
 
 
 async def _list_to_continue(request: PageRequest, first: int) -> OpenList | None:
@@ -232,11 +234,11 @@ async def _list_to_continue(request: PageRequest, first: int) -> OpenList | None
         return None
     opened = await stored_lists.open_list(request, code)
     if request.session is None or not opened.head.account:
-        raise page_errors.liste_introuvable()
+        raise ApiError("liste_introuvable")
     try:
         lists.check_next(opened.head, first - 1)
     except NotAllowedError as error:
-        raise page_errors.liste_suite(first, opened.head.lines) from error
+        raise ApiError("liste_suite", line=first, lines=opened.head.lines) from error
     return opened
 
 
@@ -255,7 +257,17 @@ async def _check_room(request: PageRequest, table: ListFile, *, is_new: bool) ->
         account = request.session.account.id
         await request.store.read(lists.check_room, account, wanted, seconds(request.now))
     except NotAllowedError as error:
-        raise page_errors.listes_pleines() from error
+        raise _lists_are_full() from error
+
+
+def _lists_are_full() -> ApiError:
+    """The account has as many lists as it may keep."""
+    return ApiError(
+        "listes_pleines",
+        lists=lists.LISTS_MOST,
+        lines=lists.LINES_MOST,
+        size=lists.BYTES_MOST >> 20,
+    )
 
 
 def _rows_of_visitor(asked: LineList) -> int:
@@ -282,8 +294,8 @@ async def _keep(request: PageRequest, own: bytes, part: ListPart, outcome: str) 
         await request.store.submit(lists.create, head, own, part)
     except NotAllowedError as error:
         if account:
-            raise page_errors.listes_pleines() from error
-        raise page_errors.liste_trop_grande() from error
+            raise _lists_are_full() from error
+        raise ApiError("liste_trop_grande", size=lists.VISITOR_BYTES >> 10) from error
     except StoreUnavailable:
         if account:
             raise
@@ -332,7 +344,7 @@ def _as_csv(request: PageRequest) -> tuple[PageRequest, str]:
 def _check_size(request: PageRequest) -> None:
     """Raise ApiError 413 if the file of a form is too large."""
     if len(request.file) > list_file.LARGEST:
-        raise errors.corps_trop_grand(list_file.LARGEST)
+        raise ApiError("corps_trop_grand", limit=list_file.LARGEST)
 
 
 def _read(
@@ -342,7 +354,7 @@ def _read(
     form = request.form
     text, file = form.get("texte", ""), request.file
     if text.strip() and file:
-        raise errors.corps_invalide(errors.why("fichier_et_texte"))
+        raise ApiError("corps_invalide", "fichier_et_texte")
     _check_size(request)
     separator = {"tab": "\t"}.get(given := form.get("separateur", ""), given)
     if file:

@@ -16,7 +16,7 @@ from serve.access.call import (
     Result,
     in_language,
 )
-from serve.contract import activities, errors, reasons, seed_tables
+from serve.contract import activities, reasons, seed_tables
 from serve.contract.answers import Erreur
 from serve.contract.errors import ApiError
 from serve.contract.parameters import LINES_PER_CALL, VISITOR_LINES
@@ -127,7 +127,9 @@ def _for_visitor(lines: Sequence[ListedLine]) -> tuple[ListedLine, ...]:
         if one.line is not None:
             left -= 1
         refused = one.line is not None and left < 0
-        error: ApiError | None = errors.lignes_d_un_visiteur(VISITOR_LINES) if refused else None
+        error: ApiError | None = (
+            ApiError("lignes_d_un_visiteur", lines=VISITOR_LINES) if refused else None
+        )
         found.append(ListedLine(one.cle, None, error) if refused else one)
     return tuple(found)
 

@@ -154,7 +154,7 @@ def _read_batch(text: str, most: int, names: PlaceNames) -> dict[str, Reconcilia
     """
     queries = _json_object(text, "queries")
     if len(queries) > most:
-        raise errors.trop_de_lignes(len(queries), most)
+        raise ApiError("trop_de_lignes", count=len(queries), most=most)
     return {name: _query(name, query, names) for name, query in queries.items()}
 
 
@@ -168,10 +168,10 @@ def _json_object(text: str, name: str) -> dict[str, Any]:
     try:
         document = json_body.loads(raw, json_body.unique_members)
     except ValueError as error:
-        raise errors.parametre_invalide(name, json_body.why_unreadable(raw, error)) from error
+        raise errors.invalid_parameter(name, json_body.why_unreadable(raw, error)) from error
     if not isinstance(document, dict):
-        why = json_body.why_other_type(document, errors.why("objet"))
-        raise errors.parametre_invalide(name, why)
+        why = json_body.why_other_type(document, errors.text("objet"))
+        raise errors.invalid_parameter(name, why)
     return document
 
 
@@ -183,14 +183,14 @@ def _query(name: str, query: Any, names: PlaceNames) -> ReconciliationQuery:
     """
     if not isinstance(query, dict) or not isinstance(query.get("properties", []), list):
         example = f'{{{json.dumps(name[:50])}: {{"query": "Siemens", "properties": []}}}}'
-        why = json_body.why_other_type(query, errors.why("requete", example=example))
-        raise errors.parametre_invalide("queries", why)
+        why = json_body.why_other_type(query, errors.text("requete", example=example))
+        raise errors.invalid_parameter("queries", why)
     values: dict[str, Any] = {"cle": name, "nom": query.get("query")}
     unknown: tuple[str, ...] = ()
     for property_value in query.get("properties", []):
         if not isinstance(property_value, dict):
-            why = json_body.why_other_type(property_value, errors.why("objet"))
-            raise errors.parametre_invalide("properties", why)
+            why = json_body.why_other_type(property_value, errors.text("objet"))
+            raise errors.invalid_parameter("properties", why)
         pid = _ALIASES.get(str(property_value.get("pid")), property_value.get("pid"))
         if pid in _GIVEN:
             values[pid] = _value(property_value.get("v"), pid)
@@ -224,15 +224,18 @@ def _value(given: Any, pid: str) -> str | int | float | None:
 def _limit(given: Any) -> int:
     if isinstance(given, int) and not isinstance(given, bool) and given > 0:
         return min(given, MOST_CANDIDATES)
-    why = json_body.why_other_type(given, errors.why("entier_positif"))
-    raise errors.parametre_invalide("limit", why)
+    why = json_body.why_other_type(given, errors.text("entier_positif"))
+    raise errors.invalid_parameter("limit", why)
 
 
 def _answer(result: MatchResult | None, query: ReconciliationQuery, lang: str) -> dict[str, Any]:
     if result is None:
         if query.error is not None:
             return {"result": [], "erreur": query.error.erreur(lang)}
-        return {"result": [], "erreur": errors.lignes_d_un_visiteur(VISITOR_LINES).erreur(lang)}
+        return {
+            "result": [],
+            "erreur": ApiError("lignes_d_un_visiteur", lines=VISITOR_LINES).erreur(lang),
+        }
     return {
         "result": [
             {
@@ -292,10 +295,9 @@ def extend(text: str, request: Request, generation: OpenGeneration) -> PreparedC
         example = '{"ids": ["UK:00944111"], "properties": [{"id": "ville"}]}'
         arrays = {"`ids`": ids, "`properties`": wanted}
         wrong = ", ".join(name for name, sent in arrays.items() if not isinstance(sent, list))
-        why = errors.why("champs_et_societes", names=wrong, example=example)
-        raise errors.parametre_invalide("extend", why)
+        raise errors.invalid_parameter("extend", "champs_et_societes", names=wrong, example=example)
     if len(ids) > MOST_IDS:
-        raise errors.trop_de_lignes(len(ids), MOST_IDS)
+        raise ApiError("trop_de_lignes", count=len(ids), most=MOST_IDS)
     names = {field["id"]: field["name"] for field in properties()}
     # A field that is asked for a thousand times is one column, and costs as much.
     fields = list(
@@ -303,8 +305,9 @@ def extend(text: str, request: Request, generation: OpenGeneration) -> PreparedC
     )
     if unknown := [field for field in fields if field not in names]:
         shown_field = repr(unknown[0][:50])
-        why = errors.why("champ_inconnu_admis", shown=shown_field, known=", ".join(names))
-        raise errors.parametre_invalide("extend", why)
+        raise errors.invalid_parameter(
+            "extend", "champ_inconnu_admis", shown=shown_field, known=", ".join(names)
+        )
     shown = list(dict.fromkeys(map(str, ids)))
     if request.caller.account is None:
         shown = shown[:VISITOR_LINES]

@@ -85,7 +85,7 @@ async def respond(request: Request) -> Response:
     token, *rest = request.segments or (OPEN,)
     await _admit(request, token)
     if part in _SHOWN and request.caller.refused:
-        raise errors.cle_invalide(served=False)  # no page of a company has an error in it
+        raise ApiError("cle_sans_reponse")  # no page of a company has an error in it
     pairs = await _parameters(request)
     # Nothing unknown is ignored, even without a value, but what the protocol and its clients send beside it.
     reader.check_names([pair for pair in pairs if pair[0] not in _OF_CLIENTS], names(allowed))
@@ -150,8 +150,8 @@ def _limit(given: str | None) -> int | None:
         return None
     if given.isascii() and given.isdigit() and len(given) < 10 and int(given):
         return int(given)
-    why = json_body.why_other_type(given, errors.why("entier_positif"))
-    raise errors.parametre_invalide("limit", why)
+    why = json_body.why_other_type(given, errors.text("entier_positif"))
+    raise errors.invalid_parameter("limit", why)
 
 
 async def _admit(request: Request, token: str) -> None:
@@ -166,7 +166,7 @@ async def _admit(request: Request, token: str) -> None:
     if account is None:
         await context.lanes.enter(trace)
         context.gate.files(trace.address, context.now())
-        raise errors.cle_invalide(address=reconciliation.PATH)
+        raise ApiError("adresse_invalide", address=reconciliation.PATH)
     request.caller = Caller(effective_plan(account, context.plans), account=account)
     await admission.admit_caller(request)
 
@@ -179,7 +179,7 @@ async def _parameters(request: Request) -> Pairs:
         return sent
     kind = request.message.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if kind != _FORM:
-        raise errors.type_non_supporte(kind[:100], _FORM)
+        raise ApiError("type_non_supporte", media_type=kind[:100], wanted=_FORM)
     largest = line_list.LARGEST
     raw = await body_reader.body(request, largest, admission.largest_body(request, largest))
     request.size = len(raw)
@@ -195,7 +195,7 @@ def _company(what: str, identifier: str, generation: OpenGeneration) -> Prepared
     """
     company = reconciliation.find(identifier, generation, coordonnees=False)
     if company is None:
-        raise errors.societe_introuvable(*identifier.partition(":")[::2])
+        raise errors.no_company(*identifier.partition(":")[::2])
     status, body, tag = 200, b"", None
     if what == "vue":
         status, headers = 303, {**NO_STORE, "Location": reconciliation.page_of(company)}

@@ -22,11 +22,11 @@ from quota.ledger.lists import CHUNK_LINES, NO_CHOICE, ListPart, ListRows, Match
 from quota.new_values import list_id
 from quota.periods import seconds
 from serve.access import loop_guard
+from serve.contract.errors import ApiError
 from serve.features.matching.answers import LigneRapprochee, LigneRefusee
 from serve.features.matching.line_list import ListedLine
 from serve.features.matching.list_file import ListFile
 from serve.generation.open_generation import OpenGeneration
-from serve.surfaces.site import page_errors
 from serve.surfaces.site.page_request import PageRequest
 from shards.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
 from shards.reader.shard import Shard
@@ -232,7 +232,7 @@ async def open_list(request: PageRequest, code: str) -> OpenList:
     rows = await request.store.read(lists.rows_of, list_id(code), seconds(request.now))
     account = request.session.account.id if request.session else ""
     if rows is None or (rows.head.account and request.session and rows.head.account != account):
-        raise page_errors.liste_introuvable()
+        raise ApiError("liste_introuvable")
     return _opened(code, rows)
 
 
@@ -336,7 +336,7 @@ async def line_at(request: PageRequest, opened: OpenList, place: int) -> StoredL
     number = place // CHUNK_LINES
     chunks = await request.store.read(lists.chunks_of, opened.head.id, [number])
     if number not in chunks or not 0 <= place < opened.head.lines:
-        raise page_errors.liste_introuvable()
+        raise ApiError("liste_introuvable")
     size = len(chunks[number]) * _SMALLEST_RATIO
     return await loop_guard.parse(size, lambda: next(_decode(chunks, opened.marks, [place])))
 
@@ -353,7 +353,7 @@ async def choose(request: PageRequest, opened: OpenList, place: int, choice: int
         head, now = opened.head, seconds(request.now)
         await request.store.submit(lists.choose, head.id, head.account, {place: mark}, now)
     except UnknownError as error:
-        raise page_errors.liste_introuvable() from error
+        raise ApiError("liste_introuvable") from error
 
 
 def _read_lines(

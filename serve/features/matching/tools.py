@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from serve.access import admission
 from serve.access.call import PreparedCall, Request
-from serve.contract import errors
 from serve.contract.declaration import Schema, members
+from serve.contract.errors import ApiError
 from serve.contract.parameters import DEFAULT_CANDIDATES, LINES_PER_CALL, MOST_CANDIDATES
 from serve.features.matching import line_list
 from serve.features.matching.answers import Candidat, LigneRapprochee, LigneRefusee, Rapprochement
@@ -125,7 +125,7 @@ async def match(call: Request) -> ToolResult:
         given = arguments.typed(call.arguments, INPUT)
         lines = given.get("lignes")
         if isinstance(lines, list) and len(lines) > MOST_LINES:
-            raise errors.trop_de_lignes(len(lines), MOST_LINES)
+            raise ApiError("trop_de_lignes", count=len(lines), most=MOST_LINES)
         named = {name: value for name, value in given.items() if value is not None}
         asked = line_list.of_document(named, generation.names)
         return rapprochement(asked, request, generation)

@@ -18,7 +18,6 @@ from typing import Final, NamedTuple, NoReturn
 from xml.parsers import expat
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
-from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.features.matching import list_file
 
@@ -71,7 +70,7 @@ def read(raw: bytes) -> SheetText:
         return _first_sheet(package)
     except _ERRORS as error:
         shown = str(error)[:100] or type(error).__name__
-        raise errors.corps_invalide(errors.why("classeur_illisible", error=shown)) from error
+        raise ApiError("corps_invalide", "classeur_illisible", error=shown) from error
 
 
 class _Package:
@@ -125,10 +124,13 @@ class _Package:
 
 
 def _too_large() -> ApiError:
-    why = errors.why(
-        "classeur_trop_grand", most=MOST_BYTES >> 20, cells=MOST_TAGS // 4, ratio=MOST_RATIO
+    return ApiError(
+        "corps_invalide",
+        "classeur_trop_grand",
+        most=MOST_BYTES >> 20,
+        cells=MOST_TAGS // 4,
+        ratio=MOST_RATIO,
     )
-    return errors.corps_invalide(why)
 
 
 def _refuse_document_type(name: str, *_: object) -> NoReturn:
@@ -139,7 +141,7 @@ def _first_sheet(package: _Package) -> SheetText:
     root = {kind: path for kind, path in _relations(package, "").values()}
     workbook = root.get("officeDocument", "")
     if not workbook.startswith("xl/"):
-        raise errors.corps_invalide(errors.why("un_classeur"))
+        raise ApiError("corps_invalide", "un_classeur")
     sheets: list[tuple[str, str]] = []
     is_1904 = False
 
@@ -167,7 +169,7 @@ def _first_sheet(package: _Package) -> SheetText:
     )
     package.parse(path, reader.start, reader.end, reader.text)
     if not reader.rows:
-        raise errors.corps_invalide(errors.why("feuille_vide", shown=repr(name[:50])))
+        raise ApiError("corps_invalide", "feuille_vide", shown=repr(name[:50]))
     width = max(map(len, reader.rows))
     rows = [[*row, *[""] * (width - len(row))] for row in reader.rows]
     content = list_file.write((), rows, SEPARATOR).encode()
@@ -287,19 +289,18 @@ class _SheetReader:
     def _place(self, text: str) -> None:
         """Put a text into its row. Raises ApiError 400 or 413 beyond the limits of a list."""
         if self._column > list_file.MOST_COLUMNS:
-            raise errors.corps_invalide(
-                errors.why(
-                    "trop_de_colonnes",
-                    number=self._row,
-                    count=self._column,
-                    most=list_file.MOST_COLUMNS,
-                )
+            raise ApiError(
+                "corps_invalide",
+                "trop_de_colonnes",
+                number=self._row,
+                count=self._column,
+                most=list_file.MOST_COLUMNS,
             )
         if self._row > 2 * list_file.MOST_ROWS:
-            raise errors.trop_de_lignes(self._row, list_file.MOST_ROWS)
+            raise ApiError("trop_de_lignes", count=self._row, most=list_file.MOST_ROWS)
         self._size += len(text) + 1
         if self._size > list_file.LARGEST:
-            raise errors.corps_trop_grand(list_file.LARGEST)
+            raise ApiError("corps_trop_grand", limit=list_file.LARGEST)
         self.rows.extend([] for _ in range(self._row - len(self.rows)))
         row = self.rows[-1]
         if self._column <= len(row):

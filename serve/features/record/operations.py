@@ -80,7 +80,7 @@ def _prepare_record(
     company = f"{shard.iso2}/{shard.company(row)['id']}"
     served = with_statements and plan.etats_financiers
     # Only a record that says why it has no statements has a text of ours.
-    message = errors.COMPTES_MESSAGE if with_statements and not served else None
+    message = errors.text("comptes_d_un_visiteur") if with_statements and not served else None
     lang = request.lang if message else ""
     tag = etag(generation.id, plan.slug, caller.souscrit, offer, company, lang)
     headers = private_headers(tag, generation.id, path=path_of(company), lang=lang)
@@ -126,7 +126,7 @@ def identifiants(
                     shards, number, seed_tables.number_notation()
                 ),
             )
-            error = errors.societe_introuvable("", number, company_names(shards, near))
+            error = errors.no_company("", number, company_names(shards, near))
             raise absent_from(generation, error)
         most = most_rows(plan)
         companies = [shards[iso2].company(row) for iso2, row in matches.places[:most]]

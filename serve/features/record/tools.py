@@ -251,8 +251,9 @@ def _prepare_record(
 
 
 def _no_such_year(year: int | None, years: Sequence[str]) -> ApiError:
-    why = errors.why("pas_d_exercice", year=year, known=", ".join(years))
-    return errors.parametre_invalide(YEAR.name, why, valeurs=years)
+    return errors.invalid_parameter(
+        YEAR.name, "pas_d_exercice", year=year, known=", ".join(years), valeurs=years
+    )
 
 
 def _document(record: Record, result: Result[Record], wanted: _WantedStatements) -> dict[str, Any]:

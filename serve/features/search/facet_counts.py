@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from serve.access.context import ServerContext
-from serve.contract import errors
+from serve.contract.errors import ApiError
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
 from shards.query import ORDERS, Query
 from shards.search.distribution import Distribution, distributions
@@ -71,7 +71,7 @@ class FacetCounter:
         if cheap is not None:
             return cheap
         if self._waiting >= _WAITING:
-            raise errors.indisponible(errors.part("trop_de_chiffres"))
+            raise ApiError("indisponible", "trop_de_chiffres")
         self._waiting += 1
         try:
             async with self._turn:

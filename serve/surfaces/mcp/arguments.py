@@ -92,7 +92,7 @@ def pairs(
     names = parameters.names(allowed)
     if unknown := [name[:100] for name in given if name not in names]:
         alike = suggestions(unknown, parameters.spellings(names))
-        raise errors.parametre_inconnu(unknown, names, alike)
+        raise errors.unknown_parameters(unknown, names, alike)
     given = typed(given, _types(allowed))
     for name in required:
         if given.get(name) in (None, "", []):
@@ -158,7 +158,7 @@ def _value_of_text(name: str, text: str, kind: str) -> Any:
         return json_body.loads(shown.encode(), json_body.unique_members)
     except ValueError as error:
         why = json_body.why_unreadable(shown.encode(), error)
-        raise errors.parametre_invalide(name, why) from error
+        raise errors.invalid_parameter(name, why) from error
 
 
 # How the JSON of a type begins.
@@ -169,7 +169,7 @@ _READ_FROM_TEXT: Final = ("boolean", "integer", "number", *_BRACKETS)
 
 def _missing_error(name: str, allowed: tuple[Parameter, ...]) -> ApiError:
     if name == SECTEUR.name:
-        return errors.secteur_requis()
+        return ApiError("secteur_requis", secteurs_inconnus=[])
     return values.missing_value(next(one for one in allowed if one.name == name))
 
 
@@ -260,9 +260,9 @@ def _text(parameter: Parameter, value: Any) -> str:
     ):
         return str(value)
     if parameter.kind == "object":
-        wanted = errors.why("objet")
+        wanted = errors.text("objet")
     elif parameter.separator:
-        wanted = errors.why("liste_de_chaines")
+        wanted = errors.text("liste_de_chaines")
     else:
-        wanted = errors.why("chaine_ou_nombre")
-    raise errors.parametre_invalide(parameter.name, json_body.why_other_type(value, wanted))
+        wanted = errors.text("chaine_ou_nombre")
+    raise errors.invalid_parameter(parameter.name, json_body.why_other_type(value, wanted))

@@ -104,7 +104,7 @@ async def _answer(request: Request, headers: Mapping[str, str], value: Any) -> R
     except ApiError as error:
         return of_error(error, found_id)
     except MissingCountryError as error:
-        return of_error(errors.pays_endommage(error.iso2), found_id)
+        return of_error(ApiError("indisponible", "pays_endommage", iso2=error.iso2), found_id)
     except StoreUnavailable as error:
         return _unavailable_response(request, error, found_id)
 
@@ -113,7 +113,7 @@ def _unavailable_response(
     request: Request, error: StoreUnavailable, found_id: Id | None = None
 ) -> Response:
     admission.unavailable_response(request, error)
-    refusal = errors.indisponible(errors.NO_COUNTERS, maybe_counted=error.maybe_done)
+    refusal = errors.uncounted(maybe_done=error.maybe_done)
     return of_error(refusal, found_id)
 
 

@@ -19,13 +19,12 @@ from serve.access.burst_gate import Limiter
 from serve.access.call import Request, Response, of_error
 from serve.access.context import ServerContext
 from serve.access.rights import VISITOR, Caller
-from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.feature import Feature, OpenFeature
 from serve.contract.secret_mask import mask_keys
 from serve.http.body_reader import body, form_error, form_fields, form_parts
 from serve.request import accept, json_body, reader
-from serve.surfaces.site import cookies, page_errors, page_request, render, sessions
+from serve.surfaces.site import cookies, page_request, render, sessions
 from serve.surfaces.site.page_request import (
     PageContext,
     PageHandler,
@@ -70,12 +69,14 @@ class Website:
         route, segments = resolution
         trace.route = route.name
         if request.method not in route.methods:
-            raise errors.methode_non_autorisee(request.method, ", ".join(route.methods))
+            raise ApiError(
+                "methode_non_autorisee", method=request.method, allowed=", ".join(route.methods)
+            )
         trace.pairs = reader.query_pairs(request.query, route.pairs)
         form, file = _NO_FORM, b""
         if is_form:
             if route.guarded and not _is_same_origin(request):
-                raise page_errors.formulaire_refuse()
+                raise ApiError("formulaire_refuse")
             form, file = await _form(request, route)
         page = self._page_request(
             request, segments=segments, form=form, session=session, remembers=route.remembers
@@ -83,7 +84,7 @@ class Website:
         linked = tuple(pair for pair in page.pairs if pair[0] in route.parameters)
         page = replace(page, file=file, linked=linked)
         if is_form and route.guarded and not render.is_token_valid(page):
-            raise page_errors.formulaire_refuse()
+            raise ApiError("formulaire_refuse")
         if route.personal and session is None:
             if _LOG_IN not in self._pages.pages:
                 raise request.context.product.unknown_path(request.path)
@@ -255,7 +256,7 @@ async def _form(request: Request, route: WebRoute) -> tuple[dict[str, str], byte
     if route.file and kind == _FORM_WITH_FILE:
         return await _form_with_file(request, route)
     if kind != _FORM:
-        raise errors.type_non_supporte(kind[:100], _FORM)
+        raise ApiError("type_non_supporte", media_type=kind[:100], wanted=_FORM)
     return dict(await form_fields(await body(request), route.fields)), b""
 
 

@@ -18,12 +18,12 @@ from quota.store.interface import LedgerStore, Store
 from serve.access.call import Request, Response
 from serve.access.context import ServerContext
 from serve.access.rights import Caller
+from serve.contract import errors
 from serve.contract.feature import Product
 from serve.contract.text import Text
 from serve.http.router import Router
 from serve.observe.log import RequestTrace
 from serve.request.reader import Pairs
-from serve.surfaces.site import page_errors
 from serve.surfaces.site.cookies import Signer
 
 FIELDS: Final = 32
@@ -235,7 +235,7 @@ class PageContext:
         """
         ledger = self.store.ledger
         if ledger is None:
-            raise page_errors.comptes_au_centre()
+            raise errors.not_set_up("comptes", page="comptes_au_centre")
         return ledger
 
 

@@ -3,8 +3,8 @@
 All values in a template are escaped (Jinja2's autoescape), and an undefined name is an error. The
 text of a page is in its template, French and English side by side: `t('Sociétés', 'Companies')`.
 
-An error is a page too, with the message of the API (serve/contract/tables/errors.csv), but for errors that have
-another one for people.
+An error is a page too, with the message of the API (serve/contract/errors.py), but for errors that have another one for
+people.
 """
 
 import os
@@ -28,7 +28,6 @@ from serve.contract.feature import Product
 from serve.contract.secret_mask import mask_keys
 from serve.generation import country_sources
 from serve.surfaces.site import cookies, formatting
-from serve.surfaces.site.page_errors import PageError
 from serve.surfaces.site.page_request import PageRequest, pages_of
 from serve.surfaces.site.pages import asset_paths
 
@@ -235,8 +234,8 @@ def error_text(request: PageRequest, error: ApiError) -> ErrorText:
     """The error in the visitor's language."""
     known = _TITLES_OF_CODES.get(error.code) or _TITLES.get(error.status, _TITLES[500])
     title = request.t(*known)
-    texts = error.page if isinstance(error, PageError) else error.texts
-    message = request.t(*(_NO_PAGE if error.code == "route_inconnue" else texts))
+    texts = _NO_PAGE if error.code == "route_inconnue" else error.page or error.texts
+    message = request.t(*texts)
     field = error.extra.get("parametre", "")
     if field not in _FIELDS:
         return ErrorText(error.status, error.code, title, message)

@@ -11,8 +11,8 @@ from quota import plans
 from serve.access import envelope, rights
 from serve.access.envelope import Record, SearchResult
 from serve.access.rights import Caller
-from serve.contract.errors import COMPTES_MESSAGE, ApiError
-from serve.contract.text import Text
+from serve.contract import errors
+from serve.contract.errors import ApiError
 
 PLANS = plans.load()
 OFFERS = rights.offers(PLANS)
@@ -134,7 +134,9 @@ def test_the_record_of_each_plan(slug: str) -> None:
     plan = PLANS[slug]
     entitled = slug != "visiteur"
 
-    comptes, message = (b'[{"ordre":1}]', None) if entitled else (None, COMPTES_MESSAGE.fr)
+    comptes, message = (
+        (b'[{"ordre":1}]', None) if entitled else (None, errors.text("comptes_d_un_visiteur").fr)
+    )
     record = Record(Caller(plan), OFFERS[slug], b'{"id":"1"}', plan.coordonnees, comptes, message)
 
     found = orjson.loads(record.json())
@@ -147,7 +149,9 @@ def test_the_record_of_each_plan(slug: str) -> None:
         "coordonnees": slug not in ("visiteur", "free"),
     }
     assert found["offre_suivante"] == offered(slug)
-    assert found[statements] == ([{"ordre": 1}] if entitled else COMPTES_MESSAGE.fr)
+    assert found[statements] == (
+        [{"ordre": 1}] if entitled else errors.text("comptes_d_un_visiteur").fr
+    )
 
 
 def test_a_company_without_statements_has_an_empty_list_of_them() -> None:
@@ -159,11 +163,11 @@ def test_a_company_without_statements_has_an_empty_list_of_them() -> None:
 
 def test_an_error_can_stand_beside_a_complete_answer() -> None:
     """A1"""
-    body = envelope.with_error(b'{"total":1}', ApiError("cle_invalide", Text("Clé", "Key")), "fr")
+    body = envelope.with_error(b'{"total":1}', ApiError("cle_invalide"), "fr")
 
     assert orjson.loads(body) == {
         "total": 1,
-        "erreur": {"code": "cle_invalide", "message": "Clé"},
+        "erreur": {"code": "cle_invalide", "message": errors.text("cle_invalide").fr},
     }
 
 

@@ -1,20 +1,18 @@
 """The table of errors (§7, G6, G7)."""
 
-import inspect
 import re
-from pathlib import Path
+from string import Formatter
+from typing import Any, Final
 
 import orjson
 import pytest
 
 from serve.app import PRODUCT
 from serve.contract import errors
+from serve.contract.errors import ALL_CODES, MESSAGES, ApiError
 from serve.contract.errors import CODES as CODES_DECLARED
-from serve.contract.errors import ApiError
 from serve.contract.text import Text
 from tests.serve.asking import refused
-
-SERVE = Path(errors.__file__).parents[1]
 
 # §7, contract G7, for G10 and for extensions X2: code -> status.
 CODES = {
@@ -36,67 +34,45 @@ REMEDY = Text("Données : 1000 appels", "Data: 1000 calls")
 FRENCH = re.compile(r"\b(le|la|les|est|une?|des|par|ou|il|au|aux|pas|plus|dans)\b|[éèêàù«]| :")
 ENGLISH = re.compile(r"\b(the|is|are|of|to|and|with|not|it|by|than|no)\b")
 
-ALL = [
-    errors.pays_inconnu(["XX"], {}, secteurs_inconnus=["X"], sous_secteurs_inconnus=["Y"]),
-    errors.secteur_inconnu(["X"], {}, ["Y"]),
-    errors.secteur_requis(),
-    errors.forme_inconnue(["X"], {}),
-    errors.nace_inconnu(["X"], {}),
-    errors.activite_inconnue(["X"], {}),
-    errors.parametre_invalide("tri", Text("inconnu", "unknown"), valeurs=["nom"], suggestions={}),
-    errors.parametre_inconnu(["x"], ["pays"], {}),
-    errors.identifiant_invalide(Text("vide", "empty")),
-    errors.corps_invalide(Text("ce n'est pas du JSON", "it is not JSON")),
-    errors.ligne_invalide(Text("vide", "empty")),
-    errors.lignes_d_un_visiteur(2),
-    errors.cle_invalide(),
-    errors.attente_refusee("200-ok"),
-    errors.codage_non_supporte("gzip"),
-    errors.compte_requis(refused=False),
-    errors.credits_epuises(5, 0, "2026-12-01T00:00:00Z"),
-    errors.module_non_inclus("marche", "integral"),
-    errors.module_non_inclus("marche", "carte", 250, Text("Sur mesure", "Custom")),
-    errors.essai_epuise(3, "corporate", "2026-12-01T00:00:00Z"),
-    errors.societe_introuvable("FR", "1"),
-    errors.societe_supprimee("FR", "1", "2026-11-20"),
-    errors.route_inconnue("/api/v1/xx", ["pays"]),
-    errors.methode_non_autorisee("PUT", "GET"),
-    errors.format_non_acceptable("application/json", ["text/csv"]),
-    errors.version_expiree("0123456789abcdef", ["fedcba9876543210"]),
-    errors.trop_ancienne("0123456789abcdef", "fedcba9876543210"),
-    errors.corps_trop_grand(65_536),
-    errors.trop_de_lignes(1_001, 1_000),
-    errors.uri_trop_longue(65_536),
-    errors.type_non_supporte("text/csv"),
-    errors.quota_api(QUOTA, 60, Text("Données : 1000 appels", "Data: 1000 calls")),
-    errors.quota_export(QUOTA, 60, Text("Données : 40 exports", "Data: 40 exports a month")),
-    errors.trop_de_requetes(QUOTA, 60, "minute"),
-    errors.exports_simultanes(QUOTA, 5),
-    errors.erreur_interne("id-1"),
-    errors.indisponible(errors.NO_GENERATION),
-    errors.pays_endommage("FR"),
-    errors.config(Text("le paiement", "payment")),
-]
+# A value for each placeholder that is not just a text.
+SAMPLES: Final[dict[str, Any]] = {
+    "quota": QUOTA, "credits": {"cout": 5, "solde": 0, "reinitialisation": "2026-12-01T00:00:00Z"},
+    "why": Text("vide", "empty"), "remedy": REMEDY, "at": Text(" : a@b.fr", ": a@b.fr"),
+    "refusal": Text("refus", "refusal"), "error": Text("faute", "fault"), "plan": Text("Sur mesure", "Custom"),
+    "meant": Text("Allemagne (DE)", "Germany (DE)"), "challenge": "Bearer",
+}  # fmt: skip
+
+
+def sample(name: str) -> ApiError:
+    """The error of a row, with a value for each of its placeholders and for each key of its code."""
+    message = MESSAGES[name]
+    fields = {re.split(r"[\[.]", field)[0]
+              for part in (message.text.en, message.header)
+              for _, field, _, _ in Formatter().parse(part) if field}  # fmt: skip
+    keys = ALL_CODES[message.code].extra
+    return ApiError(
+        name,
+        **{each: SAMPLES.get(each, ["0"] if each in keys else "0") for each in {*fields, *keys}},
+    )
+
+
+ALL = [sample(name) for name, message in MESSAGES.items() if message.code]
 
 
 def test_every_code_has_its_status() -> None:
     """§7, G7"""
-    assert {error.code: error.status for error in ALL} == CODES
+    assert {code: declared.status for code, declared in CODES_DECLARED.items()} == CODES
 
 
-def test_every_code_has_a_function_of_its_name() -> None:
-    """§7, G7"""
-    functions = {
-        name
-        for name, found in inspect.getmembers(errors, inspect.isfunction)
-        if found.__module__ == errors.__name__
-    }
+def test_a_code_is_in_documents_unless_only_pages_have_it() -> None:
+    """The rows of the API are those with a meaning."""
+    of_pages = {code: declared.status for code, declared in ALL_CODES.items() if code not in CODES}
 
-    assert functions >= set(CODES)
-    others = {name for name in functions if name[0] != "_"} - set(CODES)
-    assert others == {
-        "secteur_requis", "exports_simultanes", "trop_ancienne", "trop_de_lignes",
-        "codage_non_supporte", "lignes_d_un_visiteur", "pays_endommage", "societe_supprimee", "why", "part",
+    assert of_pages == {
+        "formulaire_refuse": 403, "cle_introuvable": 404, "administrateurs_seulement": 403,
+        "adresse_non_confirmee": 403, "geste_inconnu": 400, "personne_introuvable": 404, "lien_perime": 404,
+        "liste_introuvable": 404, "listes_pleines": 409, "liste_trop_grande": 413, "liste_suite": 409,
+        "sans_facture": 404, "signature_refusee": 400,
     }  # fmt: skip
 
 
@@ -108,20 +84,26 @@ def test_an_unknown_path_is_told_all_that_is_below_the_api() -> None:
     assert all(f" {name}" in PRODUCT.unknown_path("/x").texts[1] for name in first)
 
 
-def test_every_code_is_raised_by_a_route() -> None:
-    """§7"""
-    raised = "".join(path.read_text(encoding="utf-8") for path in SERVE.rglob("*.py"))
+def test_a_value_is_in_the_message_the_body_and_the_header_that_name_it() -> None:
+    """G6, D4"""
+    error = ApiError("quota_export", quota=QUOTA, retry_after=60, remedy=REMEDY)
 
-    assert {code for code in CODES if f"errors.{code}(" not in raised} == set()
+    assert error.texts.en.startswith("The 50 exports")
+    assert error.extra == {"quota": QUOTA}
+    assert error.headers == {"Retry-After": "60"}
+    assert ApiError("sans_facture").headers == {}
 
 
-def test_the_extra_keys_of_each_code_are_those_it_declares() -> None:
-    """G6: the table that the documents are made of cannot promise more or less than is sent."""
-    sent: dict[str, set[str]] = {}
-    for error in ALL:
-        sent.setdefault(error.code, set()).update(error.extra)
+def test_why_is_a_row_or_a_text_and_gets_the_same_values() -> None:
+    named = errors.invalid_parameter(
+        "tri", "inconnu_admis", shown="'x'", known="nom", valeurs=["nom"]
+    )
+    given = errors.invalid_parameter(errors.REQUEST, Text("vide", "empty"))
 
-    assert sent == {code: set(declared.extra) for code, declared in CODES_DECLARED.items()}
+    assert named.texts.fr == "tri : 'x' n'est pas admis. Valeurs : nom"
+    assert named.extra == {"parametre": "tri", "valeurs": ["nom"]}
+    assert given.texts == ("requête : vide", "request: empty")
+    assert given.extra == {"parametre": "requête"}
 
 
 def test_an_error_has_one_shape_with_extra_keys_beside_it() -> None:
@@ -130,7 +112,8 @@ def test_an_error_has_one_shape_with_extra_keys_beside_it() -> None:
         body = orjson.loads(error.body("en"))
         assert list(body["erreur"]) == ["code", "message"]
         assert body["erreur"]["message"]
-    assert orjson.loads(errors.quota_api(QUOTA, 60, REMEDY).body("fr"))["quota"] == QUOTA
+    error = ApiError("quota_api", quota=QUOTA, retry_after=60, remedy=REMEDY)
+    assert orjson.loads(error.body("fr"))["quota"] == QUOTA
 
 
 def test_errors_that_pass_say_when_to_come_back() -> None:
@@ -172,12 +155,13 @@ def test_an_error_that_is_raised_has_both_messages() -> None:
 
 def test_advice_is_not_itself_an_error() -> None:
     """414 is made before the path is known: only an export has a POST."""
-    for text in errors.uri_trop_longue(65_536).texts:
+    for text in ApiError("uri_trop_longue", limit=65_536).texts:
         assert "export" in text.partition("POST")[0]
 
 
 def test_a_message_shows_the_first_values_of_many() -> None:
-    error = errors.pays_inconnu([f"X{number}" for number in range(50)], {})
+    words = [f"X{number}" for number in range(50)]
+    error = ApiError("pays_inconnu", pays_inconnus=words, suggestions={})
 
     assert "X9, …" in error.message
     assert "X10" not in error.message
@@ -185,14 +169,14 @@ def test_a_message_shows_the_first_values_of_many() -> None:
 
 
 def test_an_error_is_an_exception_that_says_itself() -> None:
-    assert str(ApiError("config", Text("phrase", "sentence"))) == "503 config: phrase"
+    assert str(ApiError("nace_inconnu", nace_inconnus=["X"])).startswith(
+        "400 nace_inconnu: Code NACE inconnu : X"
+    )
 
 
 def test_what_is_not_set_up_names_the_operator_where_a_server_has_its_address() -> None:
     """X10"""
-    what = Text("le paiement", "payment")
-
-    texts = [errors.config(what, contact).texts for contact in ("aide@example.org", None)]
+    texts = [errors.not_set_up("paiement", contact).texts for contact in ("aide@example.org", None)]
 
     assert [text.fr.rpartition(" ; ")[2] for text in texts] == [
         "écrivez à l'exploitant : aide@example.org",

@@ -5,19 +5,19 @@ import csv
 import itertools
 import re
 import unicodedata
+from collections.abc import Iterator
 from pathlib import Path
 from string import Formatter
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import pytest
 
 from serve.app import PRODUCT
 from serve.contract import errors
-from serve.contract.errors import CODES
-from serve.contract.text import TABLES, Text, feature_texts, read_rows, read_texts
+from serve.contract.errors import ALL_CODES, MESSAGES
+from serve.contract.text import Text, feature_texts, read_rows
 from serve.surfaces.docs import document
 from serve.surfaces.mcp.tool_list import tools
-from tests.serve.contract.test_errors import ALL, QUOTA
 
 ROOT = Path(errors.__file__).parents[2]
 EVERY_TABLE = sorted(
@@ -28,20 +28,6 @@ NAMED = [
     for path in EVERY_TABLE
     if path.read_text(encoding="utf-8").startswith(("name,", "id,", "of,part,"))
 ]
-# Messages of errors that have several.
-VARIANTS = (
-    errors.secteur_inconnu([], {}, ["X"]),
-    errors.secteur_inconnu(["X"], {}),
-    errors.pays_inconnu(["germany"], {"germany": ["DE"]}),
-    errors.societe_introuvable("", "1", ["FR:1"]),
-    errors.societe_supprimee("FR", "1", None),
-    errors.trop_de_requetes(QUOTA, 60, "jour"),
-    errors.cle_invalide(served=False),
-    errors.config(Text("le paiement", "payment"), "aide@example.org"),
-    errors.cle_invalide(address="/api/v1/reconciliation"),
-    errors.corps_trop_grand(65_536, 1 << 20),
-    errors.indisponible(errors.NO_COUNTERS, maybe_counted=True),
-)
 
 
 def named(path: Path) -> str:
@@ -91,62 +77,106 @@ def test_the_languages_of_a_text_have_the_same_values(path: Path) -> None:
         assert [row[key] for row in rows if places(row[french]) != places(row[english])] == []
 
 
-def test_every_message_is_raised_and_every_error_has_its_row() -> None:
+# Its functions pass names on.
+ERRORS: Final = Path(errors.__file__)
+
+
+class Use(NamedTuple):
+    """A call that names rows of errors.csv.
+
+    Attributes:
+        names: the rows of the message, of which one is chosen; `whys`: those of its `{why}`.
+        has_why: a text or a row is given for it.
+        given: the names of the values.
+        is_part: the row is a text of its own, and no error.
+    """
+
+    place: str
+    names: list[str]
+    whys: list[str]
+    has_why: bool
+    given: set[str]
+    is_part: bool
+
+
+def uses(path: Path) -> Iterator[Use]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.Call):
+            continue
+        call = ast.unparse(node.func).removeprefix("errors.")
+        place, given = f"{named(path)}:{node.lineno}", {one.arg for one in node.keywords if one.arg}
+        if call == "ApiError":
+            name, *why = node.args
+            yield Use(place, literals(name), literals(*why), bool(why), given, is_part=False)
+        elif call == "invalid_parameter":
+            yield Use(
+                place,
+                ["parametre_invalide"],
+                literals(node.args[1]),
+                True,
+                given | {"parametre"},
+                is_part=False,
+            )
+        elif call == "not_set_up":
+            yield Use(place, ["config"], literals(node.args[0]), True, {"at"}, is_part=False)
+            pages = literals(*(one.value for one in node.keywords if one.arg == "page"))
+            for page in pages:  # that names the operator, or not
+                yield Use(place, [page], [], False, {"at"} & fields(page), is_part=True)
+        elif call == "text" and (path == ERRORS or ast.unparse(node.func) == "errors.text"):
+            yield Use(place, literals(node.args[0]), [], False, given, is_part=True)
+
+
+def fields(name: str) -> set[str]:
+    """The values that a row shows, in its text or its header."""
+    row = MESSAGES[name]
+    shown = (field for part in (row.text.en, row.header) for field, _ in places(part) if field)
+    return {re.split(r"[\[.]", field)[0] for field in shown}
+
+
+def literals(*nodes: ast.expr) -> list[str]:
+    """The strings that an argument may be; none for a name, which may be a text."""
+    chosen = [part for node in nodes
+              for part in ((node.body, node.orelse) if isinstance(node, ast.IfExp) else (node,))]  # fmt: skip
+    return [str(part.value) for part in chosen if isinstance(part, ast.Constant)]
+
+
+USES: Final = [use for path in sorted((ROOT / "serve").rglob("*.py")) for use in uses(path)]
+
+
+@pytest.mark.parametrize("use", USES, ids=lambda use: use.place)
+def test_an_error_is_given_the_values_of_its_rows_and_no_others(use: Use) -> None:
+    """X0, G6: a name without a row, or a placeholder without a value, would be a 500."""
+    if not use.place.startswith(named(ERRORS)):
+        assert use.names, "the name of a row is a literal, so that this test can read it"
+    allowed: set[str] = set()
+    for name in use.names:
+        message = MESSAGES[name]
+        needed = fields(name).union(*map(fields, use.whys)) - ({"why"} if use.has_why else set())
+        assert needed <= use.given
+        allowed |= needed
+        if not use.is_part:
+            assert message.code
+            allowed |= set(ALL_CODES[message.code].extra)
+    assert not use.names or use.given <= allowed
+    assert not [why for why in use.whys if MESSAGES[why].code]
+
+
+def test_every_row_of_errors_is_used() -> None:
     """§7, G7"""
-    tree = ast.parse(Path(errors.__file__).read_text(encoding="utf-8"))
-    calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
-    makers = [call for call in calls
-              if isinstance(call.func, ast.Name) and call.func.id in ("_error", "_message", "_too_many")]  # fmt: skip
-    used = {call.args[0].value for call in makers if isinstance(call.args[0], ast.Constant)}
-    for path in (ROOT / "serve").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "errors.part":
-                name = ast.literal_eval(node.args[0])
-                used.add(name)
-                given = {one.arg for one in node.keywords}
-                code, text = errors.MESSAGES[name]
-                assert ({field for field, _ in places(text.en)}, code) == (given, ""), (path, name)
+    used = {name for use in USES for name in (*use.names, *use.whys)}
 
-    assert used | errors.PARTS == set(errors.MESSAGES)
+    assert set(MESSAGES) == used
+    assert set(ALL_CODES) == {message.code for message in MESSAGES.values()} - {""}
 
 
-def test_why_something_is_refused_is_said_with_all_its_values() -> None:
-    """X0: every row of refusals.csv is used, and every call gives the values that its row has."""
-    rows = read_texts(TABLES / "refusals.csv")
-    used = set()
-    for path in (ROOT / "serve").rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) == "errors.why":
-                name = ast.literal_eval(node.args[0])
-                used.add(name)
-                given = {one.arg for one in node.keywords}
-                assert {field for field, _ in places(rows[name].en)} == given, (path, name)
+def test_every_key_of_a_code_is_sent() -> None:
+    """G6: the documents promise no key that no error has."""
+    sent = {(MESSAGES[name].code, key) for use in USES for name in use.names for key in use.given}
+    # place_names.py passes the arrays of unknown sectors on (contract B4).
+    sent |= {("pays_inconnu", "secteurs_inconnus"), ("pays_inconnu", "sous_secteurs_inconnus")}
 
-    assert used == set(rows)
-
-
-def test_every_function_of_an_error_is_called() -> None:
-    """§7"""
-    tree = ast.parse(Path(errors.__file__).read_text(encoding="utf-8"))
-    functions = {node.name for node in tree.body
-                 if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")}  # fmt: skip
-    source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "serve").rglob("*.py"))
-
-    assert {name for name in functions if f"errors.{name}(" not in source} == set()
-
-
-@pytest.mark.parametrize("name", [name for name, (code, _) in errors.MESSAGES.items() if code])
-def test_a_message_is_given_all_its_values(name: str) -> None:
-    """Every row with a code is the message of an error here, its values filled in."""
-    code, text = errors.MESSAGES[name]
-    pattern = "".join(
-        re.escape(literal) + ("" if field is None else "(?s:.+)")
-        for literal, field, _, _ in Formatter().parse(text.en)
-    )
-
-    made = [one.texts[1] for one in (*ALL, *VARIANTS) if one.code == code]
-    assert any(re.fullmatch(pattern, one) for one in made), text.en
-    assert code in CODES
+    declared = {(code, key) for code, row in ALL_CODES.items() for key in row.extra}
+    assert declared - sent == set()
 
 
 def is_of_object(of: str) -> bool:

@@ -10,8 +10,7 @@ from typing import NoReturn
 
 import pytest
 
-from serve.contract import errors
-from serve.contract.text import Text
+from serve.contract.errors import ApiError
 from serve.features.matching import line_list
 from serve.http import body_reader
 from serve.observe.log import JsonLines
@@ -195,7 +194,7 @@ def test_the_room_of_a_body_is_taken_until_its_answer(
 
     def watched(_raw: bytes, _names: object) -> NoReturn:
         taken.append(body_reader._BodyMemory._taken)
-        raise errors.corps_invalide(Text("vide", "empty"))
+        raise ApiError("corps_invalide", "liste_vide")
 
     before = body_reader._BodyMemory._taken
     monkeypatch.setattr(line_list, "read", watched)

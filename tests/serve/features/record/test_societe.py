@@ -4,7 +4,7 @@ from urllib.parse import quote
 
 import pytest
 
-from serve.contract.errors import COMPTES_MESSAGE
+from serve.contract import errors
 from shards.codec.record import CONTACTS, FIELDS
 from tests.serve.client import Reply, Served
 
@@ -23,7 +23,10 @@ def test_a_visitor_gets_the_public_identity(served: Served) -> None:
     assert tuple(body["societe"]) == FIELDS
     assert body["societe"]["nom"] == "Société Générale d'Orléans"
     assert [body["societe"][name] for name in CONTACTS] == [None] * 4
-    assert (body["plan"], body["comptes_message"]) == ("visiteur", COMPTES_MESSAGE.fr)
+    assert (body["plan"], body["comptes_message"]) == (
+        "visiteur",
+        errors.text("comptes_d_un_visiteur").fr,
+    )
     assert body["droits"] == {"etats_financiers": False, "coordonnees": False}
     assert body["offre_suivante"]["plan"] == "free"
 

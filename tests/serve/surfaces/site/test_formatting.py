@@ -7,19 +7,21 @@ import pytest
 from quota import plans
 from serve.contract import errors
 from serve.contract.errors import ApiError
+from serve.request import place_names
 from serve.surfaces.site.formatting import link_routes
+from tests.serve.asking import NAMES
 
 PLANS = plans.load()
 WHEN = "2026-12-01T00:00:00Z"
 ERRORS = (
-    errors.credits_epuises(5, 0, WHEN),
-    errors.essai_epuise(3, "corporate", WHEN),
-    errors.module_non_inclus("marche", "marches"),
-    errors.societe_introuvable("FR", "12"),
-    errors.societe_introuvable("", "12", ["FR:451585889", "UK:SC123"]),
-    errors.pays_inconnu(["ZZ"], {}),
-    errors.pays_inconnu(["Allemange"], {"Allemange": ["Allemagne"]}),
-    errors.compte_requis(refused=False),
+    ApiError("credits_epuises", credits={"cout": 5, "solde": 0, "reinitialisation": WHEN}),
+    ApiError("essai_epuise", analyses=3, offre="corporate", reinitialisation=WHEN),
+    ApiError("module_non_inclus", module="marche", offre="marches"),
+    errors.no_company("FR", "12"),
+    errors.no_company("", "12", ["FR:451585889", "UK:SC123"]),
+    ApiError("pays_inconnu", pays_inconnus=["ZZ"], suggestions={}),
+    place_names.unknown_countries(["Allemange"], NAMES),
+    ApiError("compte_requis", challenge="Bearer"),
 )
 
 
