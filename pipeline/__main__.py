@@ -59,7 +59,7 @@ def _import(options: argparse.Namespace) -> int:
     for line in report.lines():
         print(line)
     register = REGISTERS[options.source]
-    if excess := report.counts.excess(register.max_rejected, register.english):
+    if excess := report.counts.excess(register.max_rejected):
         print(f"warning: {options.source}: {excess}; look into the file", file=sys.stderr)
     return 0
 

@@ -2,7 +2,8 @@
 
 Reports and rejected rows on disk name reasons in French (`quality.json`, `imports/*.json`, the
 column `motif`); these texts are data and do not change. The commands print the English words of
-`console.csv` instead. A reason that is not in the table is printed as it is.
+`console.csv` instead, which has those of each register, too. A reason that is not in the table is
+printed as it is.
 """
 
 import csv
@@ -18,19 +19,12 @@ def _read_words() -> Mapping[str, str]:
 
 
 ENGLISH: Final = _read_words()
-# Reasons that hold a value.
-_PATTERNS: Final = (
-    (re.compile(r"sans taux (\S+) (\d+)"), r"no rate of \1 for \2"),
-    (re.compile(r"division (\d\d) hors des secteurs"), r"division \1 is no sector"),
-    (re.compile(r"UK SIC 2003 \(NACE Rév\. 1\.1\), jamais converti : (.+)"), r"UK SIC 2003: \1"),
-    (re.compile(r"absente du registre national \((.+)\)"), r"not in the national register (\1)"),
-    (re.compile(r"pays (.+)"), r"country \1"),
-    (re.compile(r"bilan non équilibré : (\S+) (\d+)"), r"\1 \2 (balance sheet)"),
-    (re.compile(r"chiffre d'affaires (?:100|huit) .+ : (\S+) (\d+)"), r"\1 \2 (turnover)"),
-    (re.compile(r"résultat d'une autre .+ : (\S+) (\d+)"), r"\1 \2 (result)"),
-    (re.compile(r"comptes individuels .+ : (\S+) (\d+)"), r"\1 \2 (company or group)"),
-    (re.compile(r"(.+) en cp1252"), r"\1 is in Windows-1252"),
-)
+# Reasons that hold values.
+_PATTERNS: Final = [
+    (re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(french))), english)
+    for french, english in ENGLISH.items()
+    if "{" in french
+]
 _OF_FIELD: Final = re.compile(r"(.+) \(([a-z_]+)\)")
 
 
@@ -46,7 +40,7 @@ def english_reason(reason: str) -> str:
         return ENGLISH[reason]
     for pattern, words in _PATTERNS:
         if match := pattern.fullmatch(reason):
-            return match.expand(words)
+            return words.format_map(match.groupdict())
     of_field = _OF_FIELD.fullmatch(reason)
     if of_field and of_field[1] in ENGLISH:
         return f"{ENGLISH[of_field[1]]} ({of_field[2]})"

@@ -18,7 +18,7 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 from pathlib import Path
@@ -62,7 +62,6 @@ class Report:
     output: str
     rejected: str | None
     counts: RowCounts
-    english: Mapping[str, str] = field(default_factory=dict)
     dated: tuple[RegisterFile, ...] = ()
 
     def to_dict(self) -> dict[str, Any]:
@@ -96,9 +95,8 @@ class Report:
         for reason, count in counts.items():
             shown = self.counts.examples.get(reason, ()) if title == "noted" else ()
             after = f" (e.g. {', '.join(shown)})" if shown else ""
-            words = self.english.get(reason) or console.english_reason(reason)
             if count:
-                yield f"  {title}: {words}: {count:,}{after}"
+                yield f"  {title}: {console.english_reason(reason)}: {count:,}{after}"
 
 
 def run(
@@ -197,7 +195,6 @@ def _write_output(
         output=str(target.relative_to(out)),
         rejected=str(rejected.relative_to(out)) if rows.counts.rejected else None,
         counts=rows.counts,
-        english=register.english,
         dated=_record_source(register, files, rows, target, now, is_new=before != _digest(target)),
     )
     body = report.to_dict() | {"bases": list(rows.stems)}
@@ -370,7 +367,7 @@ def _check_kept(register: Register, files: Sequence[Path], counts: RowCounts) ->
         return
     names = ", ".join(file.name for file in files)
     reasons = [
-        console.reason_and_count(register.english.get(reason, reason), count)
+        console.reason_and_count(reason, count)
         for reason, count in {**counts.rejected, **counts.dropped}.items()
     ]
     found = f"none of {counts.read:,} is kept: {', '.join(reasons)}" if counts.read else "no row"

@@ -251,7 +251,7 @@ def _refuse_rejections(source: str, edition: EditionImport, most: float | None) 
     counts = RowCounts(
         edition.comptage["lus"], edition.kept_rows, rejected=edition.comptage["rejetes"]
     )
-    excess = counts.excess(register.max_rejected if most is None else most, register.english)
+    excess = counts.excess(register.max_rejected if most is None else most)
     if excess:
         raise BuildError(
             f"{', '.join(edition.fichiers)}: {excess}; --accept {source} takes it all the same,"

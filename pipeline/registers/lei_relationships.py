@@ -300,15 +300,5 @@ REGISTER: Final = Register(
     source=SOURCE,
     table="relations",
     read=read,
-    english={
-        OF_FUND: "relationship of a fund",
-        ENDED: "relationship that has ended, without its last day",
-        GONE: "record withdrawn",
-        REPEATED: "repeated relationship",
-        NO_LEI: "malformed LEI",
-        UNKNOWN_KIND: "unknown kind of relationship",
-        SELF: "relationship with itself",
-        NO_DAY: "unreadable date",
-    },
     count_rows=count_rows,
 )

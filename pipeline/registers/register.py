@@ -65,15 +65,13 @@ class RowCounts:
     examples: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     detail: Mapping[str, int] = field(default_factory=dict)
 
-    def excess(self, most: float, english: Mapping[str, str]) -> str:
+    def excess(self, most: float) -> str:
         """Say how many rows are rejected and why, if it is more than the share `most`; else nothing."""
         total = sum(self.rejected.values())
         if total <= most * self.read:
             return ""
         top = sorted(self.rejected.items(), key=lambda item: (-item[1], item[0]))[:_REASONS]
-        reasons = ", ".join(
-            console.reason_and_count(english.get(why, why), count) for why, count in top
-        )
+        reasons = ", ".join(console.reason_and_count(*item) for item in top)
         share = total / self.read
         return f"{total:,} of {self.read:,} rows are rejected ({share:.1%}, at most {most:.1%}): {reasons}"
 
@@ -138,8 +136,7 @@ class Register:
 
     `read(files, work, memory)` reads the published `files`; it may leave temporary files in the folder
     `work`, which outlives the frames it returns. It raises InputError for a file of another layout.
-    `english` has the words that commands print for reasons of this register alone. `complement` names
-    the countries whose own register the source only completes (`canonical.Origin`).
+    `complement` names the countries whose own register the source only completes (`canonical.Origin`).
     `count_rows(file)` reads one published file to its end and returns its rows, or raises InputError
     for a file that is damaged or of another layout; without it, only the packing of files is checked.
     `max_rejected` is the share of rejected rows over which an import is not credible.
@@ -148,7 +145,6 @@ class Register:
     source: str
     table: Literal["companies", "comptes", "relations"]
     read: RegisterReader
-    english: Mapping[str, str] = field(default_factory=dict)
     complement: tuple[str, ...] = ()
     count_rows: Callable[[Path], int] | None = None
     max_rejected: float = MAX_REJECTED

@@ -3,7 +3,6 @@
     main = ["companies"]                  the kinds of file whose rows are the companies
     complement = ["FR"]                   the countries whose own register this source only completes;
                                           "*" for all
-    [english]                             reason -> the words that commands print
     edition = { pattern, format }         the date in the head (64 KiB) of one of the files, for all of them; else
                                           it is in their names, or the newest `date_source` of their rows
     changes = "pattern"                   in the head of one of the files: they are changes or a part alone, and refused
@@ -323,7 +322,6 @@ class Declaration:
     reject: Reasons = field(default_factory=dict)
     note: Reasons = field(default_factory=dict)
     repeated: RepeatedIds | None = None
-    english: Texts = field(default_factory=dict)
     statements: FiledAccounts | None = None
     edition: EditionPattern | None = None
     changes: str | None = None
@@ -357,7 +355,6 @@ def read(path: Path) -> Declaration:
         ("columns", declared.columns, COMPANIES),
         ("newest", [declared.newest], declared.columns),
         ("complement", declared.complement, (EVERY_COUNTRY, *_countries())),
-        ("english", declared.english, declared.reasons),
     )
     for place, names, known in references:
         if unknown := [name for name in names if name and name not in known]:

@@ -56,7 +56,6 @@ def register(path: Path) -> Register:
         declared.source,
         table,
         reader,
-        declared.english,
         declared.complement,
         partial(source_file.count_rows, kinds=declared.files),
         declared.max_rejected.share if declared.max_rejected else MAX_REJECTED,

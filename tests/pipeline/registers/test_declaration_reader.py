@@ -11,7 +11,7 @@ import pytest
 
 from pipeline import console
 from pipeline.canonical import InputError
-from pipeline.registers import FOLDER, REGISTERS, csv_rows
+from pipeline.registers import FOLDER, csv_rows
 from pipeline.registers.toml import declaration, declaration_reader
 from pipeline.registers.toml.declaration import Declaration, DeclarationError
 
@@ -314,5 +314,5 @@ def test_a_cut_json_file_is_refused(tmp_path: Path) -> None:
 def test_every_reason_of_a_register_has_english_words(source: str) -> None:
     found = declaration.read(FOLDER / f"{source}.toml")
     for reason in found.reasons:
-        words = REGISTERS[source].english.get(reason) or console.english_reason(reason)
-        assert words.isascii(), reason
+        assert reason in console.ENGLISH or reason.startswith("SIC ")  # a value of the register
+        assert console.english_reason(reason).isascii(), reason
