@@ -278,6 +278,14 @@ def not_modified(headers: Mapping[str, str]) -> Result[T_co]:
     return Result(304, None, headers)
 
 
+def respond_by_tag(request: "Request", page: Response) -> Response:
+    """A page that is ready, or a 304 if the client has the one with this tag."""
+    if not matches(request.if_none_match, page.headers["ETag"]):
+        return page
+    headers = {name: text for name, text in page.headers.items() if name != "Content-Type"}
+    return Response(304, b"", headers)
+
+
 @lru_cache(1_024)
 def etag(*parts: Hashable) -> str:
     """The quoted tag of the bytes that `parts` determine."""

@@ -18,7 +18,7 @@ from serve.access.call import (
     Response,
     Result,
     etag,
-    matches,
+    respond_by_tag,
 )
 from serve.access.rights import Caller
 from serve.contract import errors
@@ -220,12 +220,5 @@ def _tagged_response(request: Request, value: Any) -> Response:
     body = orjson.dumps(value)
     if request.method == "POST":
         return Response(200, body, dict(NO_STORE))
-    return _cached_response(request, body, {})
-
-
-def _cached_response(request: Request, body: bytes, headers: Mapping[str, str]) -> Response:
     tag = etag("reconciliation", body)
-    tagged = {"ETag": tag, **PRIVATE}
-    if matches(request.if_none_match, tag):
-        return Response(304, b"", tagged)
-    return Response(200, body, {**tagged, **headers})
+    return respond_by_tag(request, Response(200, body, {"ETag": tag, **PRIVATE}))

@@ -10,7 +10,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from serve.access.burst_gate import Limiter
-from serve.access.call import Request, Response, matches
+from serve.access.call import Request, Response, respond_by_tag
 from serve.access.context import ServerContext
 from serve.config import BurstLimits
 from serve.contract.feature import Feature, OpenFeature, Operation, Product
@@ -72,10 +72,7 @@ async def respond(request: Request) -> Response:
     if operation.route == _VIEWER:  # it has one language; every other page takes `lang`
         pairs = tuple(pair for pair in pairs if pair[0] != "lang")
     reader.refuse_parameters(pairs)
-    if matches(request.if_none_match, page.headers["ETag"]):
-        headers = {name: text for name, text in page.headers.items() if name != "Content-Type"}
-        return Response(304, b"", headers)
-    return page
+    return respond_by_tag(request, page)
 
 
 def _document(name: str, path: str, route: str, place: int, *media: str, **more: Any) -> Operation:

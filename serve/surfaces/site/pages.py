@@ -23,6 +23,7 @@ from quota.periods import iso
 from serve.access.call import Response
 from serve.surfaces.site.page_request import PageRequest, WebRoute
 from serve.surfaces.site.search_form import query_string
+from shards.generations.reference import Reference
 
 _API: Final = "/api/"
 _SEARCH: Final = "/"
@@ -125,12 +126,7 @@ async def index(request: PageRequest) -> Response:
         ApiError: 503: there is no generation.
     """
     with request.server.published.lease() as generation:
-        reference = generation.reference
-        parts = [
-            one.iso2
-            for one in reference.pays
-            if reference.societes(one.iso2) and _SEARCH in request.context.pages
-        ]
+        parts = _searched_countries(request, generation.reference)
     places = [f"{request.origin}/sitemap/{part}.xml" for part in ("pages", *parts)]
     return _xml(request, "sitemapindex", "sitemap", places)
 
@@ -149,8 +145,7 @@ async def sitemap(request: PageRequest) -> Response:
         return _xml(request, "urlset", "url", [request.origin + path for path in paths])
     with request.server.published.lease() as generation:
         reference = generation.reference
-        is_searched = _SEARCH in request.context.pages
-        if not is_searched or name not in reference.counts or not reference.societes(name):
+        if name not in _searched_countries(request, reference):
             raise request.server.product.unknown_path(request.path)
         known = {cell.secteur for cell in reference.counts[name] if cell.n}
         searches = [[("pays", name)]]
@@ -161,6 +156,13 @@ async def sitemap(request: PageRequest) -> Response:
         ]
     places = [f"{request.origin}/?{query_string(one)}" for one in searches]
     return _xml(request, "urlset", "url", places)
+
+
+def _searched_countries(request: PageRequest, reference: Reference) -> list[str]:
+    """The countries whose searches are listed: those with companies, if the site has a search."""
+    if _SEARCH not in request.context.pages:
+        return []
+    return [one.iso2 for one in reference.pays if reference.societes(one.iso2)]
 
 
 def _tag_headers(request: PageRequest) -> dict[str, str]:
