@@ -21,9 +21,7 @@ PARTS: Final = {
 }  # fmt: skip
 
 # A value that lists what may be sent, or is itself a remedy; the path of a page or route that helps; a command.
-_POINTER: Final = (
-    r"\{(?:known|remedy|allowed|routes|types|wanted|why|fault|refusal|offre|shown_2)(?:!r)?\}|/[a-z]|`"
-)
+_POINTER: Final = r"\{(?:known|remedy|allowed|routes|types|wanted|why|fault|refusal|offre|shown_2)(?:!r)?\}|/[a-z]|`"
 FRENCH: Final = re.compile(rf"\b(?!(?:avez|chez|assez)\b)\w+ez\b|il faut|{_POINTER}")
 _VERBS: Final = (
     "add ask begin build call cast check choose compact correct create delete download drop "

@@ -268,9 +268,6 @@ LANG: Final = Parameter("lang", "en", "choice", default="fr", enum=("fr", "en"))
 FORMAT: Final = Parameter("format", "csv", "choice", enum=files.FORMATS)
 COLONNES: Final = Parameter("colonnes", "iso2,id,nom,ca_eur", "columns", enum=FIELDS, separator=",")
 COMPTES: Final = Parameter("comptes", "1", "flag", enum=("1",))
-EXPORT_LIMIT: Final = Parameter(
-    "limit", 100, "integer", minimum=1, column="lines", text="limit-export"
-)
 ISO: Final = Parameter("iso", "UK", words="pays")
 ID: Final = Parameter(
     "id",
@@ -293,8 +290,6 @@ FILTERS: Final = (CA_MIN, CA_MAX, EFFECTIF_MIN, EFFECTIF_MAX, SITE_WEB, AVEC_CA,
 
 # In the order of the tables of §4.
 SEARCH: Final = (*SCOPE, TRI, LIMIT, OFFSET, *FILTERS, VERSION)
-# An export takes a whole scope, not a page of it (§4.6, F2).
-EXPORT: Final = (*SCOPE, TRI, EXPORT_LIMIT, *FILTERS, LANG, FORMAT, COLONNES, COMPTES, VERSION)
 # A company, in a path.
 RECORD: Final = (ISO, ID)
 # Routes whose only parameter is the generation: countries, a record, its analysis, its group, a number.

@@ -24,9 +24,20 @@ from serve.access import admission, billing, loop_guard, rights
 from serve.access.burst_gate import Limiter
 from serve.access.call import Request, Response
 from serve.access.counter_headers import Headers
-from serve.contract import errors, parameters
+from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.files import OwnList, attachment, file_name, list_name
+from serve.contract.parameters import (
+    COLONNES,
+    COMPTES,
+    FILTERS,
+    FORMAT,
+    LANG,
+    SCOPE,
+    TRI,
+    VERSION,
+    Parameter,
+)
 from serve.features.export import worker_pool
 from serve.features.export.workbook.export_data import ExportRequest, ExportResult
 from serve.features.export.worker_pool import ClientGoneError, ExportFile, MakingError, WorkerPool
@@ -34,6 +45,10 @@ from serve.generation import company_ids
 from serve.http import body_reader
 from serve.request import json_body
 from serve.request.reader import Pairs
+
+LIMIT: Final = Parameter("limit", 100, "integer", minimum=1, column="lines", text="limit-export")
+# An export takes a whole scope, not a page of it (§4.6, F2).
+PARAMETERS: Final = (*SCOPE, TRI, LIMIT, *FILTERS, LANG, FORMAT, COLONNES, COMPTES, VERSION)
 
 # Longer than any export can take, so that a reservation expires only if its process is gone.
 HELD: Final = timedelta(seconds=worker_pool.WAITING + worker_pool.MAKING + 60)
@@ -95,7 +110,7 @@ async def make_export(
     with published.lease() as generation:
         trace.generation = generation.id
         trace.pairs = await read()
-        generation, asked = generation.read(trace.pairs, parameters.EXPORT, accepted)
+        generation, asked = generation.read(trace.pairs, PARAMETERS, accepted)
         trace.generation = generation.id
         generation.shards.require(asked.query.pays)
         query, unknown = await company_ids.resolved_query(generation.shards, asked)

@@ -8,7 +8,6 @@ from quota.errors import StoreUnavailable
 from serve.access import billing
 from serve.access.burst_gate import Limiter
 from serve.access.context import ServerContext
-from serve.contract import parameters
 from serve.contract.declaration import body_of_parameters
 from serve.contract.feature import BodyExample, Feature, OpenFeature, Operation
 from serve.contract.text import Text
@@ -32,7 +31,7 @@ _HEADERS: Final = (
     "X-Export-Activites-Total",
     "X-Export-Coordonnees",
 )
-DemandeExport: Final = body_of_parameters("DemandeExport", parameters.EXPORT)
+DemandeExport: Final = body_of_parameters("DemandeExport", export.PARAMETERS)
 BODIES: Final = (
     BodyExample(
         "export",
@@ -85,7 +84,7 @@ FEATURE: Final = Feature(
     (
         Operation(
             "exportCompanies", _PATH, "export", "file", "Companies", export.respond, place=180,
-            account=True, head=False, parameters=parameters.EXPORT, headers=_HEADERS, refusals=[406],
+            account=True, head=False, parameters=export.PARAMETERS, headers=_HEADERS, refusals=[406],
         ),
         Operation(
             "exportCompaniesFromBody", _PATH, "export", "file", "Companies", export.respond, place=190,

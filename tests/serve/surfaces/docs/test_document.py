@@ -18,6 +18,7 @@ from serve.contract.errors import CODES
 from serve.contract.parameters import Parameter
 from serve.contract.text import Lang
 from serve.features.changes import modifications
+from serve.features.export import export
 from serve.features.reference.operations import SECTORS, SUB_SECTORS
 from serve.http.reply import EXPOSED
 from serve.request import place_names
@@ -90,7 +91,7 @@ def test_the_parameters_of_an_operation_are_those_that_its_parser_takes() -> Non
     assert _names("/api/v1/secteurs") == list(parameters.names(SECTORS))
     assert _names("/api/v1/sous-secteurs") == list(parameters.names(SUB_SECTORS))
     assert _names("/api/v1/societes") == list(parameters.names(parameters.SEARCH))
-    assert _names("/api/v1/export") == list(parameters.names(parameters.EXPORT))
+    assert _names("/api/v1/export") == list(parameters.names(export.PARAMETERS))
     assert _names("/api/v1/societes/{iso}/{id}") == ["iso", "id", "version"]
     assert _names("/api/v1/modifications") == list(parameters.names(modifications.PARAMETERS))
 
@@ -110,14 +111,14 @@ def test_the_body_of_an_export_has_the_parameters_of_its_query() -> None:
     """§4.7, F3"""
     body = DOCUMENT["components"]["schemas"]["DemandeExport"]
 
-    assert list(body["properties"]) == list(parameters.names(parameters.EXPORT))
+    assert list(body["properties"]) == list(parameters.names(export.PARAMETERS))
     assert body["properties"]["pays"]["type"] == "string"
     assert body["properties"]["q"]["type"] == "string"
 
 
 @pytest.mark.parametrize(
     "parameter",
-    [*parameters.SEARCH, *parameters.EXPORT, *parameters.RECORD, *modifications.PARAMETERS],
+    [*parameters.SEARCH, *export.PARAMETERS, *parameters.RECORD, *modifications.PARAMETERS],
 )
 def test_the_example_of_a_parameter_is_one_that_its_schema_admits(parameter: Parameter) -> None:
     schema = parameter.schema(parameters.words())
