@@ -372,7 +372,7 @@ def test_a_feature_is_one_folder_and_one_line(tmp_path: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("change", "edited", "program", "files"),
-    [("a key of a response", KEY, _KEYED, 3), ("an error code, a message", CODE, _REFUSED, 3)],
+    [("a key of a response", KEY, _KEYED, 3), ("an error code, a message", CODE, _REFUSED, 2)],
 )
 def test_a_key_or_an_error_is_its_declaration_and_what_fills_or_raises_it(
     tmp_path: Path, change: str, edited: Edit, program: str, files: int
