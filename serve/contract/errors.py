@@ -29,7 +29,7 @@ class Code(NamedTuple):
     extra: tuple[str, ...] = ()
 
 
-class Message(NamedTuple):
+class ErrorRow(NamedTuple):
     """A row of errors.csv. `header`: a line such as `Retry-After: 5`, or ""."""
 
     code: str
@@ -46,8 +46,8 @@ ALL_CODES: Final[Mapping[str, Code]] = MappingProxyType({
 # Those that programs get; the others are of pages, and have no meaning in documents.
 CODES: Final = MappingProxyType({name: code for name, code in ALL_CODES.items() if code.meaning.fr})
 
-MESSAGES: Final[Mapping[str, Message]] = {
-    row["name"]: Message(row["code"], row["header"], Text(row["fr"], row["en"]))
+MESSAGES: Final[Mapping[str, ErrorRow]] = {
+    row["name"]: ErrorRow(row["code"], row["header"], Text(row["fr"], row["en"]))
     for table in sorted(Path(__file__).parents[1].glob("*/*/errors.csv"))
     for row in read_rows(table)
 }
