@@ -25,10 +25,10 @@ from blake3 import blake3
 from pipeline import digests
 from pipeline.errors import FetchError
 from pipeline.nightly import published_files
-from pipeline.nightly.client import Answer, Client
 from pipeline.nightly.published_files import PublishedFile
 from pipeline.nightly.receipt import Receipt, Validators
 from shards.generations import atomic_files
+from shards.mirror.client import Answer, Client
 from shards.mirror.source import Backoff, FaultError, FileRetries, SlowBody
 
 SLOWEST: Final = 20_000  # bytes a second

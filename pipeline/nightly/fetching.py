@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from pipeline.errors import FetchError
-from pipeline.nightly import client, published_files, receipt
-from pipeline.nightly.client import Client
+from pipeline.nightly import published_files, receipt
 from pipeline.nightly.download import SLOWEST, EditionDownload, PartFile, SlowServerError
 from pipeline.nightly.published_files import (
     Edition,
@@ -29,6 +28,8 @@ from pipeline.workers.isolation import Limits
 from shards.generations import atomic_files, locks
 from shards.generations import manifest as manifests
 from shards.generations.manifest import File
+from shards.mirror import client
+from shards.mirror.client import Client
 from shards.mirror.source import AbsentError, FaultError
 
 Result = Literal["nouveau", "inchange", "refuse", "manuel"]

@@ -18,7 +18,7 @@ from seeds.settings import naming_value, whole_number
 from shards.codec.folding import SPELLINGS
 from shards.generations.publication import KEPT
 from shards.mirror import signature, source_kinds
-from shards.mirror.download import Downloader
+from shards.mirror.blobs import Downloader
 from shards.mirror.mirror import MirrorOptions, follow, mirror
 from shards.mirror.source import Backoff, MirrorSource, RateLimit, SyncError
 from shards.mirror.source_kinds import Folder

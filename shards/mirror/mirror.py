@@ -36,7 +36,7 @@ from shards.generations.generation_files import MANIFEST, REFERENCE, shard_name
 from shards.generations.manifest import Manifest
 from shards.generations.pointer import is_name
 from shards.mirror import signature, subset
-from shards.mirror.download import BlobStore, Downloader, local_files
+from shards.mirror.blobs import BlobStore, Downloader, local_files
 from shards.mirror.source import AbsentError, FaultError, SyncError, read_small
 
 if TYPE_CHECKING:

@@ -22,7 +22,7 @@ from typing import Final
 
 from shards.errors import ShardError
 from shards.generations import generation_files, pointer
-from shards.mirror.download import Downloader
+from shards.mirror.blobs import Downloader
 from shards.mirror.mirror import BLOBS, MirrorOptions, mirror
 from shards.mirror.source import Backoff, Body
 from shards.mirror.source_kinds import Folder

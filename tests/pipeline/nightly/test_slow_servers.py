@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from pipeline.nightly import client, command, download, fetching
+from pipeline.nightly import command, download, fetching
 from pipeline.nightly.download import Pace, SlowServerError
 from pipeline.nightly.fetching import FetchSettings
 from pipeline.nightly.published_files import SourceSettings
+from shards.mirror import client
 from tests.pipeline.nightly import register_server as ways
 from tests.pipeline.nightly.register_server import RegisterServer
 from tests.pipeline.nightly.test_fetching import (

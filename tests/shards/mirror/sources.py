@@ -7,7 +7,7 @@ from hashlib import sha256
 from blake3 import blake3
 
 from shards.generations.manifest import File
-from shards.mirror.download import Downloader
+from shards.mirror.blobs import Downloader
 from shards.mirror.source import AbsentError, Backoff, Body, MirrorSource
 
 # What comes of the bytes that were asked for: where they begin, and in which pieces.

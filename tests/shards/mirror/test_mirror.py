@@ -23,7 +23,7 @@ from shards.generations import (
     reference,
 )
 from shards.mirror import mirror as mirror_module
-from shards.mirror.download import Downloader
+from shards.mirror.blobs import Downloader
 from shards.mirror.mirror import MirrorOptions, MirrorOutcome, mirror
 from shards.mirror.source import SyncError
 from shards.mirror.source_kinds import Folder

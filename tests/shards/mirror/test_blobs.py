@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from shards.mirror.download import Downloader
+from shards.mirror.blobs import Downloader
 from shards.mirror.source import TRIES, Backoff, FaultError
 from tests.shards.mirror.sources import Memory, Way, eager, file_of, honest
 
