@@ -5,6 +5,6 @@ Read `nightly` (the stages in order), then `imports` (each edition in a folder o
 
 The fetch of `python -m pipeline fetch SOURCE --out RAW` is the first stage: `published_files` (the files that registers
 publish, seeds/sources.csv, and the checks that make a file credible), then `fetching` (sources, files, editions),
-`download` (one file: conditional, resumed, retried, ended if too slow) and `receipt` (the record beside it).
-`client` is the only module of the batch job that speaks HTTP.
+`download` (one file: conditional, resumed from the night before) and `receipt` (the record beside it). The HTTP client
+and the tries are those of mirrors: `client` and `download` of `shards.mirror`.
 """

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Final, Literal
 
 from pipeline.errors import FetchError
-from pipeline.nightly import published_files, receipt
-from pipeline.nightly.download import SLOWEST, EditionDownload, PartFile, SlowServerError
+from pipeline.nightly import download, published_files, receipt
+from pipeline.nightly.download import SLOWEST, EditionDownload
 from pipeline.nightly.published_files import (
     Edition,
     ImplausibleError,
@@ -25,12 +25,14 @@ from pipeline.nightly.published_files import (
 )
 from pipeline.nightly.receipt import Receipt, Validators
 from pipeline.workers.isolation import Limits
+from seeds import VERSION
 from shards.generations import atomic_files, locks
 from shards.generations import manifest as manifests
 from shards.generations.manifest import File
 from shards.mirror import client
-from shards.mirror.client import Client
-from shards.mirror.source import AbsentError, FaultError
+from shards.mirror.client import SILENCE_SECONDS, Client, Remedies
+from shards.mirror.download import SlowSourceError
+from shards.mirror.source import AbsentError, SyncError
 
 Result = Literal["nouveau", "inchange", "refuse", "manuel"]
 ENGLISH: Final[Mapping[Result, str]] = {
@@ -40,9 +42,15 @@ ENGLISH: Final[Mapping[Result, str]] = {
     "manuel": "by hand",
 }
 SECRET: Final = "FETCH_SECRET_"
-SILENCE_SECONDS: Final = 30.0
 _UNSAID: Final = SourceSettings()
 _MINUTE: Final = 60.0  # seconds
+_ANOTHER: Final = "give another address in the configuration"
+_REMEDIES: Final = Remedies(
+    redirect="if it is the register's, add the host to seeds/sources.csv, or give the address in the configuration",
+    account=_ANOTHER,
+    address=_ANOTHER,
+)
+_GIVEN_UP: Final = "it is given up for this night, and the next one goes on where it was"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +165,9 @@ async def _fetch_all(
     came: Callable[[int], object],
     report: Callable[[str], object],
 ) -> list[FetchedFile]:
-    async with client.connect(settings.contact, settings.silence) as session:
+    contact = f"+{settings.contact}" if settings.contact else "batch import of open registers"
+    agent = f"societes/{VERSION} ({contact})"
+    async with client.connect(agent, settings.silence, _REMEDIES) as session:
         began = asyncio.get_running_loop().time()
         shared = _Round(raw, settings, now, session, came, report, began)
         found = await asyncio.gather(*(_source(files, shared) for files in wanted.values()))
@@ -206,16 +216,14 @@ async def _bring(file: PublishedFile, shared: _Round, fetched: list[FetchedFile]
     try:
         async with asyncio.timeout_at(ends):
             await _editions(file, _key(file, shared.settings), shared, fetched)
-    except (FetchError, FaultError) as error:
-        if isinstance(error, SlowServerError):
-            shared.given_up.add(file.source)
+    except SlowSourceError as error:
+        shared.given_up.add(file.source)
+        return f"{error} (`slowest` in the configuration); {_GIVEN_UP}"
+    except (FetchError, SyncError) as error:
         return str(error)
     except TimeoutError:
         shared.given_up.add(file.source)
-        return (
-            f"it had not come after {minutes} min (`deadline` in the configuration); it is given up for this"
-            " night, and the next one goes on where it was"
-        )
+        return f"it had not come after {minutes} min (`deadline` in the configuration); {_GIVEN_UP}"
     return ""
 
 
@@ -225,8 +233,8 @@ async def _editions(
     """Bring the newest edition into `fetched`; where editions add up, all that are not here.
 
     Raises:
-        FetchError: the server refuses, or has none.
-        FaultError: the server failed too often.
+        FetchError: the server has none, or sends what is no data.
+        SyncError: the server refuses, or failed too often.
     """
     here, absent = False, ""
     for edition in published_files.editions(file, shared.now.date()):
@@ -259,7 +267,7 @@ async def _edition(
     """Bring one edition, check it, and put it in its place."""
     path = shared.raw / file.source / receipt.FOLDER / edition.name
     slowest = shared.settings.of_source(file.source).slowest
-    download = EditionDownload(
+    edition_download = EditionDownload(
         client=shared.client,
         file=file,
         address=edition.address,
@@ -270,20 +278,20 @@ async def _edition(
         came=shared.came,
         report=shared.report,
     )
-    validators = await download.run(known)
+    validators = await edition_download.run(known)
     if validators is None:
         return _keep_edition(known, shared)
     digest = await asyncio.to_thread(manifests.digest, path)
     if known and digest.blake3 == known.blake3:
         path.unlink()
-        PartFile(path).end()
+        download.remove_record(path)
         confirmed = replace(known, etag=validators.etag, modifie=validators.modifie)
         return _keep_edition(confirmed, shared)
     try:
         rows = await asyncio.to_thread(_checked_rows, file, edition, path, digest.size, shared)
     except ImplausibleError:
         path.replace(path.with_name(f"{path.name}.refused"))
-        PartFile(path).end()
+        download.remove_record(path)
         raise
     return _take_edition(file, edition, validators, digest, rows, shared)
 
@@ -315,7 +323,7 @@ def _take_edition(
     )
     atomic_files.appear(path, folder / edition.name)
     receipt.write(folder, made)
-    PartFile(path).end()
+    download.remove_record(path)
     return FetchedFile(file.source, edition.name, "nouveau", receipt=made)
 
 

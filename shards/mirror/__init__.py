@@ -1,8 +1,9 @@
 """Mirrors: fetch the published generation of another host and publish it here.
 
-Read `mirror` first: one round, and rounds repeated. It uses a `source` (its pace too; `source_kinds`: a folder, a web
-server, a bucket), whose documents it checks, `signature`, `download` (the files) and `subset` (a generation of some
-countries). `command` is the command line.
+Read `mirror` first: one round, and rounds repeated. It uses a `source` (`source_kinds`: a folder, a web server, a
+bucket), whose documents it checks, `signature`, `blobs` (the files) and `subset` (a generation of some countries).
+`command` is the command line. Nightly fetches of `pipeline` share `client` (HTTP) and `download` (one file: resumed,
+retried, ended if too slow).
 
 A source is not trusted: it may be away, incomplete or wrong. Only digests in a manifest are believed, and the manifest
 only with a signature where `--public-key` asks for one, neither older than the last one nor expired. Files are

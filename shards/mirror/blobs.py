@@ -3,32 +3,55 @@
     DATA/.mirror/<digest>.part     a file that is being downloaded
     DATA/.mirror/<digest>          a complete file, verified and synced
 
-A download is resumed and bounded in size. The file is renamed after it was verified and synced. Since the name is the
-digest of the complete file, a part is valid for any later round, and no If-Range is needed. Bytes are appended only at
-their own position; if the source ignores the range, the part starts again at zero. A file whose digest is wrong is
-fetched again in full, a limited number of times.
+A file is renamed after it was verified and synced. Since the name is the digest of the complete file, a part is valid
+for any later round, and no If-Range is needed. A file whose digest is wrong is fetched again in full, a limited number
+of times.
 
 A file that a local generation already has is linked instead, after its digest was verified, so that disk errors do not
 spread. Files stay here until the generation is published, so an interrupted round loses nothing but its last pieces.
 """
 
+import asyncio
+import random
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import IO, Final
+from typing import Final
 
 from shards.errors import ShardError
 from shards.generations import atomic_files, generation_files
 from shards.generations import manifest as manifests
 from shards.generations.manifest import File
-from shards.mirror.source import Backoff, FaultError, FileRetries, MirrorSource, RateLimit, SlowBody
+from shards.mirror.download import Download, Pace, Part, Retries
+from shards.mirror.source import Body, FaultError, MirrorSource
 
 PART: Final = ".part"
 
 # The number of times that a complete file may have a wrong digest before the source is given up.
 _WRONG: Final = 5
+
+_MIB: Final = 1 << 20
+
+
+class RateLimit:
+    """A limit of `mib` MiB per second, a token bucket of one second; None means no limit."""
+
+    def __init__(self, mib: float | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._bytes = mib * _MIB if mib else None
+        self._clock = clock
+        self._free_at = clock()  # the time at which the bytes taken so far are within the rate
+
+    def next_wait(self, size: int) -> float:
+        """The seconds to wait until `size` more bytes may have been read."""
+        if self._bytes is None:
+            return 0.0
+        now = self._clock()
+        # Unused rate of the last second may be caught up.
+        self._free_at = max(self._free_at, now - 1.0) + size / self._bytes
+        return max(0.0, self._free_at - now)
 
 
 @dataclass(slots=True)
@@ -36,16 +59,19 @@ class Downloader:
     """The settings of downloads, and their statistics.
 
     Attributes:
+        report: called with a message before each wait of a second or more.
         came: called with the number of bytes received, for a progress bar; negative if bytes are discarded.
+        chance: returns a random number in [0, 1), the share of the longest wait.
         read: bytes that were received, including discarded ones.
         resumed: bytes that an interrupted round had left.
         wrong: complete files with a wrong digest.
     """
 
     source: MirrorSource
-    backoff: Backoff = field(default_factory=Backoff)
     rate: RateLimit = field(default_factory=lambda: RateLimit(None))
+    report: Callable[[str], object] = lambda _: None
     came: Callable[[int], object] = lambda _: None
+    chance: Callable[[], float] = random.random
     clock: Callable[[], float] = time.monotonic
     read: int = 0
     resumed: int = 0
@@ -58,67 +84,39 @@ class Downloader:
             FaultError: the source failed too often; the part stays for the next round.
             SyncError: the source refuses the file or does not have it.
         """
-        part = blob.with_name(blob.name + PART)
-        had = part.stat().st_size if part.exists() else 0
-        self.resumed += had
-        self.came(had)
+        where = f"{self.source.name}/{path}"
+        part = Part(blob.with_name(blob.name + PART), file.size, self.came)
+        self.resumed += part.at
+        self.came(part.at)
         for _ in range(_WRONG):
-            self._complete(path, file, part)
-            if manifests.has_digest(part, file):
-                atomic_files.appear(part, blob)
-                self.backoff.progress()
+            pace = Pace(where, clock=self.clock)
+            download = Download(where, partial(self._open, path), part, self.retries(), pace)
+            asyncio.run(download.run())
+            if manifests.has_digest(part.path, file):
+                atomic_files.appear(part.path, blob)
                 return
             self.wrong += 1
-            self.came(-file.size)
-            part.unlink()
+            part.discard()
         raise FaultError(
-            f"{self.source.name}/{path} came {_WRONG} times with other bytes than its manifest "
+            f"{where} came {_WRONG} times with other bytes than its manifest "
             "says; `python -m shards verify` there, or take another source"
         )
 
-    def _complete(self, path: str, file: File, part: Path) -> None:
-        """Bring `part` to the size of `file`, with retries."""
-        retries = FileRetries(self.backoff)
-        while True:
-            try:
-                with part.open("ab") as out:
-                    self._append(path, file, out)
-                return
-            except FaultError as fault:
-                self.backoff.sleep(retries.next_wait(fault, part.stat().st_size))
+    def retries(self) -> Retries:
+        """The retries of one file."""
+        return Retries(self.report, self.chance)
 
-    def _append(self, path: str, file: File, out: IO[bytes]) -> None:
-        """Append to `out` from its end on, until it has the size of `file`.
+    @asynccontextmanager
+    async def _open(self, path: str, start: int) -> AsyncIterator[Body]:
+        async with self.source.open(path, start) as body:
+            yield replace(body, pieces=self._pieces(body.pieces))
 
-        Raises:
-            FaultError: the body ended too early or late, or came too slowly.
-        """
-        at = out.tell() if out.tell() <= file.size else self._discard(out, out.tell())
-        if at == file.size:
-            return
-        where = f"{self.source.name}/{path}"
-        with self.source.open(path, at) as body:
-            if body.start != at:  # a source that ignores ranges
-                at = self._discard(out, at)
-            pace = SlowBody(where, self.clock)
-            for piece in body.pieces:
-                self.rate.take(len(piece))
-                self.read += len(piece)
-                if at + len(piece) > file.size:
-                    self._discard(out, at)
-                    raise FaultError(f"{where} has more than the {file.size} bytes announced")
-                out.write(piece)
-                self.came(len(piece))
-                at += len(piece)
-                pace.take(len(piece))
-        if at != file.size:
-            raise FaultError(f"{where} ends at byte {at} of {file.size}")
-
-    def _discard(self, out: IO[bytes], at: int) -> int:
-        """Discard the content of `out`."""
-        self.came(-at)
-        out.truncate(0)
-        return 0
+    async def _pieces(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        """The pieces at the limit of the rate."""
+        async for piece in pieces:
+            await asyncio.sleep(self.rate.next_wait(len(piece)))
+            self.read += len(piece)
+            yield piece
 
 
 @dataclass(slots=True)

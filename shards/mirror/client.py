@@ -1,55 +1,58 @@
-"""The HTTP client of the batch job: polite, and careful about where a redirect leads.
+"""The HTTP client of mirrors and nightly fetches: polite, and careful about where a redirect leads.
 
-One request at a time goes to a host, which is a name and a port. A redirect is followed on the same host and to the
-hosts that seeds/sources.csv allows, never from https to http; the key of an account goes to the first host alone.
-Proxies and certificates are those of the environment (`https_proxy`, `no_proxy`, `SSL_CERT_FILE`). Bodies are kept as
-they are sent: nothing is unpacked on the way, so that ranges and digests are those of the published file.
+A host is a name and a port, and has one request at a time. A redirect is followed on the same name and to the names
+that the caller allows, never from https to http; the key of an account goes to the first host alone, or to its https.
+Proxies and certificates are those of the environment (`https_proxy`, `no_proxy`, `SSL_CERT_FILE`). Bodies stay as they
+are sent: nothing is unpacked on the way, so that ranges and digests are those of the published file.
 """
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Final, NamedTuple
 from uuid import uuid4
 
 import aiohttp
 from yarl import URL
 
-from pipeline.errors import FetchError
-from seeds import VERSION
-from shards.mirror import source
-from shards.mirror.source import FaultError
+from shards.mirror.source import AbsentError, Body, FaultError, SyncError
 
+SILENCE_SECONDS: Final = 30.0
 PIECE: Final = 1 << 18
 _MOST_REDIRECTS: Final = 5
-_ANOTHER: Final = "give another address in the configuration"
 _STEPS: Final = 3  # connection, handshake and headers may each take the longest silence
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
+# Status codes of temporary failures (RFC 9110 §15.5.9, §15.6; RFC 6585 §4).
+_PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504, 507, 509})
+# Content-Range of a 206 (RFC 9110 §14.4): the first byte, and the size of the whole or `*`.
+_CONTENT_RANGE: Final = re.compile(r"bytes (\d{1,18})-\d+/(\d{1,18}|\*)")
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """An answer whose body is still to be read.
+class UnchangedError(SyncError):
+    """The file is still the file that the condition of the request names (304)."""
+
+
+class Remedies(NamedTuple):
+    """The remedies in messages.
 
     Attributes:
-        status: 200, 206, 304 or 416.
-        start: the place in the file at which the body begins.
-        size: the size of the whole file, if the server says it.
+        redirect: for a redirect that is not followed.
+        account: for a server that demands an account (401, 403).
+        address: for every other refusal.
     """
 
-    status: int
-    start: int
-    size: int | None
-    etag: str
-    modified: str
-    content_type: str
-    pieces: AsyncIterator[bytes]
+    redirect: str
+    account: str
+    address: str
 
 
 @dataclass(slots=True)
 class Client:
-    """A session, which asks a host again when its answer before has been read.
+    """A session, which sends a host the next request when the answer before has been read.
 
     Attributes:
         silence: the seconds without a byte after which a server is given up.
@@ -57,6 +60,7 @@ class Client:
 
     session: aiohttp.ClientSession
     silence: float
+    remedies: Remedies
     _turns: dict[tuple[str | None, int | None], asyncio.Lock] = field(default_factory=dict)
 
     @asynccontextmanager
@@ -65,9 +69,9 @@ class Client:
         address: str,
         headers: Mapping[str, str],
         key: Mapping[str, str],
-        allowed: Collection[str],
-    ) -> AsyncIterator[Answer]:
-        """Ask for `address`.
+        allowed: Collection[str] = (),
+    ) -> AsyncIterator[Body]:
+        """Request `address`.
 
         Args:
             key: headers for the host of `address` alone.
@@ -76,33 +80,36 @@ class Client:
         Raises:
             AbsentError: there is no such file.
             FaultError: the server failed in a way that may be temporary.
-            FetchError: the server refuses, or redirects to another host.
+            UnchangedError: as a condition in `headers` demands.
+            SyncError: the server refuses, or redirects to another host.
         """
         url = origin = URL(address, encoded=True)
         for _ in range(_MOST_REDIRECTS):
             own = {
                 **headers,
                 "X-Request-Id": str(uuid4()),
-                **(key if url.origin() == origin.origin() else {}),
+                **(key if _is_same_host(origin, url) else {}),
             }
-            async with self._ask(url, own) as response:
+            async with self._send(url, own) as response:
                 if response.status not in _REDIRECTS:
-                    yield _answer(response, url)
+                    yield self._body(response, url)
                     return
-                target = url.join(URL(response.headers.get("Location", ""), encoded=True))
-            if target.host not in {origin.host, *allowed} or (url.scheme, target.scheme) == (
+                target = _target(url, response)
+            if target.host not in {origin.host, *allowed} or target.scheme not in {
+                url.scheme,
                 "https",
-                "http",
-            ):
-                raise FetchError(
-                    f"{url} redirects to {target.origin()}, which is not followed; if it is the register's,"
-                    " add the host to seeds/sources.csv, or give the address in the configuration"
+            }:
+                raise SyncError(
+                    f"{url} redirects to {target.scheme}://{target.authority}, which is not followed; "
+                    + self.remedies.redirect
                 )
             url = target
-        raise FetchError(f"{address} redirects more than {_MOST_REDIRECTS} times; {_ANOTHER}")
+        raise SyncError(
+            f"{address} redirects more than {_MOST_REDIRECTS} times; {self.remedies.address}"
+        )
 
     @asynccontextmanager
-    async def _ask(
+    async def _send(
         self, url: URL, headers: Mapping[str, str]
     ) -> AsyncIterator[aiohttp.ClientResponse]:
         try:
@@ -118,42 +125,85 @@ class Client:
                 f"{url} cannot be read: {str(error) or type(error).__name__}"
             ) from error
 
+    def _body(self, response: aiohttp.ClientResponse, url: URL) -> Body:
+        start: int | None = 0
+        status, size = response.status, response.content_length
+        if status == 206:
+            start, size = _range(url, response.headers.get("Content-Range", ""))
+        elif status == 416:
+            start = None
+        elif status != 200:
+            raise self._refusal(response, url)
+        packed = response.headers.get("Content-Encoding", "identity")
+        if packed != "identity" and not url.path.endswith((".gz", ".bz2", ".zip")):
+            raise SyncError(
+                f"{url} sends {packed}, which was not asked for; unpacking it would break digests "
+                f"and ranges; {self.remedies.address}"
+            )
+        return Body(
+            start,
+            response.content.iter_chunked(PIECE),
+            size,
+            response.headers.get("ETag", ""),
+            response.headers.get("Last-Modified", ""),
+            response.content_type,
+        )
+
+    def _refusal(self, response: aiohttp.ClientResponse, url: URL) -> SyncError:
+        status = response.status
+        if status == 304:
+            return UnchangedError(f"{url} is unchanged")
+        if status in (404, 410):
+            return AbsentError(f"{url} is not there (HTTP {status})")
+        said = f"{url} answers {status}"
+        if status in _PASSING:
+            return FaultError(said, asked_seconds(response.headers.get("Retry-After", "")))
+        remedy = self.remedies.account if status in (401, 403) else self.remedies.address
+        return SyncError(f"{said}; {remedy}")
+
 
 @asynccontextmanager
-async def connect(contact: str, silence: float) -> AsyncIterator[Client]:
-    """A client that names itself and the `contact`; `silence` is the longest time without a byte."""
-    agent = f"societes/{VERSION} ({f'+{contact}' if contact else 'batch import of open registers'})"
+async def connect(agent: str, silence: float, remedies: Remedies) -> AsyncIterator[Client]:
+    """A client that calls itself `agent`; `silence` is the longest time without a byte."""
     async with aiohttp.ClientSession(
         headers={"User-Agent": agent, "Accept-Encoding": "identity"},
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=silence, sock_read=silence),
         trust_env=True,
         auto_decompress=False,
     ) as session:
-        yield Client(session, silence)
+        yield Client(session, silence, remedies)
 
 
-def _answer(response: aiohttp.ClientResponse, url: URL) -> Answer:
-    start, size = 0, response.content_length
-    if response.status == 206:
-        sent = response.headers.get("Content-Range", "")
-        start, size = source.part_of_whole(str(url), response.status, sent)
-    elif response.status not in (200, 304, 416):
-        waits = response.headers.get("Retry-After", "")
-        raise source.refusal(str(url), response.status, waits) or FetchError(
-            f"{url} answers {response.status}; {_ANOTHER}"
-        )
-    packed = response.headers.get("Content-Encoding", "identity")
-    if packed != "identity" and not url.path.endswith((".gz", ".bz2", ".zip")):
-        raise FetchError(
-            f"{url} sends {packed}, which was not asked for; unpacking it would break digests "
-            f"and ranges; {_ANOTHER}"
-        )
-    return Answer(
-        response.status,
-        start,
-        size,
-        response.headers.get("ETag", ""),
-        response.headers.get("Last-Modified", ""),
-        response.content_type,
-        response.content.iter_chunked(PIECE),
-    )
+def _is_same_host(origin: URL, url: URL) -> bool:
+    """Whether a key for `origin` is for `url` too: another port is another program."""
+    if url.host != origin.host:
+        return False
+    return url.port == origin.port or not (url.explicit_port or origin.explicit_port)
+
+
+def _target(url: URL, response: aiohttp.ClientResponse) -> URL:
+    location = response.headers.get("Location", "")
+    try:
+        return url.join(URL(location, encoded=True))
+    except ValueError as error:
+        raise FaultError(f"{url} redirects to {location!r}, which is no address") from error
+
+
+def _range(url: URL, content_range: str) -> tuple[int, int | None]:
+    """The position in the whole file at which a 206 begins, and the size of the whole, if the server announces it."""
+    match = _CONTENT_RANGE.fullmatch(content_range)
+    if not match:
+        raise FaultError(f"{url} answers 206 without a range that can be understood")
+    return int(match[1]), None if match[2] == "*" else int(match[2])
+
+
+def asked_seconds(retry_after: str) -> float | None:
+    """The seconds that Retry-After asks to wait, given as a number or a date; None if it is neither."""
+    if retry_after.isascii() and retry_after.isdigit():
+        return float(retry_after[:9])
+    try:
+        until = parsedate_to_datetime(retry_after)
+        left = until.replace(tzinfo=until.tzinfo or UTC) - datetime.now(UTC)
+    except (ArithmeticError, LookupError, TypeError, ValueError):  # the header may contain anything
+        return None
+    return max(0.0, left.total_seconds())

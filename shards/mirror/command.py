@@ -18,9 +18,9 @@ from seeds.settings import naming_value, whole_number
 from shards.codec.folding import SPELLINGS
 from shards.generations.publication import KEPT
 from shards.mirror import signature, source_kinds
-from shards.mirror.blobs import Downloader
+from shards.mirror.blobs import Downloader, RateLimit
 from shards.mirror.mirror import MirrorOptions, follow, mirror
-from shards.mirror.source import Backoff, MirrorSource, RateLimit, SyncError
+from shards.mirror.source import MirrorSource, SyncError
 from shards.mirror.source_kinds import Folder
 
 _MIB: Final = 1 << 20
@@ -28,8 +28,11 @@ _DAYS: Final = naming_value(whole_number(1, signature.MOST_DAYS))
 _TWO: Final = naming_value(whole_number(2, reason="the published one and the one before it stay"))
 
 
-class _StoppedError(BaseException):
-    """SIGTERM or SIGINT; raised at any point, because a mirror may be interrupted anywhere."""
+class _StoppedError(KeyboardInterrupt):
+    """SIGTERM or SIGINT; raised at any point, because a mirror may be interrupted anywhere.
+
+    An event loop lets a KeyboardInterrupt pass, and logs other errors of its callbacks.
+    """
 
 
 def _arguments_of_sync(parser: argparse.ArgumentParser) -> None:
@@ -110,7 +113,7 @@ def _run_round(
     """Run one round and print its outcome."""
     since = time.monotonic()
     with tqdm(unit="B", unit_scale=True, disable=None, leave=False) as bar:
-        downloader = Downloader(source, Backoff(_report), rate, came=bar.update)
+        downloader = Downloader(source, rate, _report, bar.update)
         outcome = mirror(downloader, data, wanted, begun=partial(_total, bar))
     if outcome.undated and (outcome.has_published or not quiet):
         _report(

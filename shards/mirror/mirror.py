@@ -270,14 +270,12 @@ def _signature(downloader: Downloader, generation: str) -> bytes | None:
 
 def _fetch_small(downloader: Downloader, path: str, most: int, read: Callable[[bytes], T]) -> T:
     """A small file of the source, parsed by `read`; it is fetched again if it arrives damaged."""
+    retries = downloader.retries()
     while True:
         try:
-            found = read(read_small(downloader.source, path, most))
+            return read(read_small(downloader.source, path, most))
         except FaultError as fault:
-            downloader.backoff.wait(fault)
-        else:
-            downloader.backoff.progress()
-            return found
+            time.sleep(retries.next_wait(fault))
 
 
 # -- the state of DATA -------------------------------------------------------------

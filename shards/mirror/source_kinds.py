@@ -2,11 +2,9 @@
 
 A folder is on this machine: a mounted disk, a network share, another DATA.
 
-A web server serves files over http or https. A mirror reads a few large files one after the other, so the client of the
-standard library is enough. Proxies and certificates are configured by the environment (`https_proxy`,
-`SSL_CERT_FILE`). Redirects are followed on the same host only, and never from https to http: a redirect must not choose
-another source, or see the password. Another port gets none. Conditional requests are not used: digests are more
-reliable, and some servers ignore the conditions.
+A web server serves files over http or https (`client`). Redirects are followed on the same host only: a redirect must
+not choose another source, or see the password. Conditional requests are not used: digests are more reliable, and some
+servers ignore the conditions.
 
 A bucket is of S3, or of a compatible service: `s3://bucket/prefix`. Keys, region and endpoint come from the usual
 environment variables (`AWS_*`; for a public bucket AWS_SKIP_SIGNATURE=true). obstore is an extra:
@@ -15,23 +13,19 @@ environment variables (`AWS_*`; for a public bucket AWS_SKIP_SIGNATURE=true). ob
 
 import base64
 import errno
-import http.client
 import os
 import stat
-import urllib.error
 import urllib.parse
-import urllib.request
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Final
+from typing import IO, TYPE_CHECKING, Final
 
-from shards.mirror import source
 from shards.mirror.source import AbsentError, Body, FaultError, MirrorSource, SyncError
 
 if TYPE_CHECKING:
-    from obstore import GetResult
+    from obstore import GetOptions, GetResult
     from obstore.store import ClientConfig, RetryConfig
 
 
@@ -72,8 +66,8 @@ class Folder:
         """Whether this source is that folder."""
         return self._root.resolve() == folder.resolve()
 
-    @contextmanager
-    def open(self, path: str, start: int = 0) -> Iterator[Body]:
+    @asynccontextmanager
+    async def open(self, path: str, start: int = 0) -> AsyncIterator[Body]:
         where = self._root / path
         try:
             file = _open_regular(where)
@@ -105,7 +99,7 @@ def _open_regular(where: Path) -> IO[bytes]:
     return os.fdopen(descriptor, "rb")
 
 
-def _pieces_of_file(file: IO[bytes], where: Path) -> Iterator[bytes]:
+async def _pieces_of_file(file: IO[bytes], where: Path) -> AsyncIterator[bytes]:
     try:
         while piece := file.read(_FILE_PIECE):
             yield piece
@@ -124,10 +118,6 @@ def _fault_of_file(where: Path, error: OSError) -> FaultError:
 TOKEN: Final = "MIRROR_TOKEN"
 PASSWORD: Final = "MIRROR_PASSWORD"
 
-_SILENCE_SECONDS: Final = 30.0  # the longest time without a byte
-_PIECE: Final = 1 << 18
-_FAILURES: Final = (OSError, http.client.HTTPException, ValueError)
-
 
 class Web:
     """The folder DATA at a URL."""
@@ -145,58 +135,28 @@ class Web:
                 f"or fragment; who needs a password sets {TOKEN} or {PASSWORD} (user:password)"
             )
         self._url = url.rstrip("/")
-        self._headers = {"Accept-Encoding": "identity", "User-Agent": "societes-mirror"}
-        self._headers |= _credentials(environment)
-        self._opener = urllib.request.build_opener(_SameHost)
+        self._credentials = _credentials(environment)
 
     @property
     def name(self) -> str:
         return self._url
 
-    @contextmanager
-    def open(self, path: str, start: int = 0) -> Iterator[Body]:
+    @asynccontextmanager
+    async def open(self, path: str, start: int = 0) -> AsyncIterator[Body]:
+        from shards.mirror import client  # it loads aiohttp, which other commands do not need
+
+        remedies = client.Remedies(
+            redirect="name that as the source if you trust it",
+            account=f"set {TOKEN} or {PASSWORD} (user:password)",
+            address="give another address",
+        )
         url = f"{self._url}/{urllib.parse.quote(path)}"
-        headers = self._headers | ({"Range": f"bytes={start}-"} if start else {})
-        try:
-            request = urllib.request.Request(url, headers=headers)
-            response = self._opener.open(request, timeout=_SILENCE_SECONDS)
-        except urllib.error.HTTPError as error:
-            with error:
-                raise _refusal(error, url) from error
-        except _FAILURES as error:
-            raise _fault(url, error) from error
-        with response:
-            yield Body(_begin(response, url, start), _pieces(response, url))
-
-
-class _SameHost(urllib.request.HTTPRedirectHandler):
-    """A handler that follows redirects on the same host; all others are errors."""
-
-    def redirect_request(
-        self,
-        req: urllib.request.Request,
-        fp: IO[bytes],
-        code: int,
-        msg: str,
-        headers: http.client.HTTPMessage,
-        newurl: str,
-    ) -> urllib.request.Request | None:
-        old, new = urllib.parse.urlsplit(req.full_url), urllib.parse.urlsplit(newurl)
-        # The scheme may stay as it is, or change from http to https.
-        if new.hostname != old.hostname or new.scheme not in (old.scheme, "https"):
-            fp.close()
-            raise SyncError(
-                f"{req.full_url} redirects to {new.scheme}://{new.netloc}, which is not followed; "
-                "name that as the source if you trust it"
-            )
-        followed = super().redirect_request(req, fp, code, msg, headers, newurl)
-        if followed is not None and _port(new) != _port(old) and (old.port or new.port):
-            followed.remove_header("Authorization")
-        return followed
-
-
-def _port(url: urllib.parse.SplitResult) -> int | None:
-    return url.port or {"http": 80, "https": 443}.get(url.scheme)
+        headers = {"Range": f"bytes={start}-"} if start else {}
+        async with (
+            client.connect("societes-mirror", client.SILENCE_SECONDS, remedies) as session,
+            session.get(url, headers, self._credentials) as body,
+        ):
+            yield body
 
 
 def _credentials(environment: Mapping[str, str]) -> dict[str, str]:
@@ -214,41 +174,6 @@ def _credentials(environment: Mapping[str, str]) -> dict[str, str]:
     if password:
         return {"Authorization": f"Basic {base64.b64encode(password.encode()).decode()}"}
     return {}
-
-
-def _begin(response: Any, url: str, start: int) -> int:
-    """The position in the file at which the body begins."""
-    if response.status == 200:
-        return 0  # the whole file: a server may ignore the range (RFC 9110 §14.2)
-    sent = response.headers.get("Content-Range", "")
-    if source.part_of_whole(url, response.status, sent)[0] != start:
-        raise FaultError(f"{url} was asked for the bytes from {start} on, and sends {sent}")
-    return start
-
-
-def _pieces(response: Any, url: str) -> Iterator[bytes]:
-    try:
-        # `read1` returns the bytes that have arrived, so that a slow body is stored as it comes.
-        while piece := response.read1(_PIECE):
-            yield piece
-    except _FAILURES as error:
-        raise _fault(url, error) from error
-
-
-def _fault(url: str, error: BaseException) -> FaultError:
-    # The cause of a URLError is in its `reason`: a failed name lookup, a time-out.
-    reason = getattr(error, "reason", None) or error
-    return FaultError(f"{url} cannot be read: {reason or type(error).__name__}")
-
-
-def _refusal(error: urllib.error.HTTPError, url: str) -> SyncError:
-    if found := source.refusal(url, error.code, error.headers.get("Retry-After", "")):
-        return found
-    if error.code == 416:
-        return FaultError(f"{url} is shorter than what was read of it (HTTP 416)")
-    refused = error.code in (401, 403)
-    remedy = f"set {TOKEN} or {PASSWORD} (user:password)" if refused else "give another address"
-    return SyncError(f"{url} answers {error.code}; {remedy}")
 
 
 # -- a bucket ----------------------------------------------------------------------------------
@@ -295,14 +220,15 @@ class Bucket:
     def name(self) -> str:
         return self._url
 
-    @contextmanager
-    def open(self, path: str, start: int = 0) -> Iterator[Body]:
-        from obstore import get
+    @asynccontextmanager
+    async def open(self, path: str, start: int = 0) -> AsyncIterator[Body]:
+        from obstore import get_async
         from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 
         where = f"{self._url}/{path}"
         try:
-            found = get(self._store, path, options={"range": {"offset": start}} if start else {})
+            options: GetOptions = {"range": {"offset": start}} if start else {}
+            result = await get_async(self._store, path, options=options)
         except FileNotFoundError as error:
             raise AbsentError(f"{where} is not there") from error
         except (PermissionDeniedError, UnauthenticatedError, PermissionError) as error:
@@ -312,14 +238,14 @@ class Bucket:
             ) from error
         except (BaseError, OSError) as error:
             raise FaultError(f"{where} cannot be read: {_message(error)}") from error
-        yield Body(found.range[0], _pieces_of_bucket(found, where))
+        yield Body(result.range[0], _pieces_of_bucket(result, where))
 
 
-def _pieces_of_bucket(result: "GetResult", where: str) -> Iterator[bytes]:
+async def _pieces_of_bucket(result: "GetResult", where: str) -> AsyncIterator[bytes]:
     from obstore.exceptions import BaseError
 
     try:
-        for piece in result.stream(min_chunk_size=_LEAST_PIECE):
+        async for piece in result.stream(min_chunk_size=_LEAST_PIECE):
             yield bytes(piece)
     except (BaseError, OSError) as error:
         raise FaultError(f"{where} cannot be read: {_message(error)}") from error

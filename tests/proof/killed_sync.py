@@ -15,8 +15,8 @@ import shutil
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
@@ -24,7 +24,7 @@ from shards.errors import ShardError
 from shards.generations import generation_files, pointer
 from shards.mirror.blobs import Downloader
 from shards.mirror.mirror import BLOBS, MirrorOptions, mirror
-from shards.mirror.source import Backoff, Body
+from shards.mirror.source import Body, MirrorSource
 from shards.mirror.source_kinds import Folder
 
 EVENTS: Final = frozenset(
@@ -47,13 +47,13 @@ class Cut:
         self._at_end = at_end
         self.sent = 0
 
-    @contextmanager
-    def open(self, path: str, start: int = 0) -> Iterator[Body]:
-        with self._folder.open(path, start) as body:
+    @asynccontextmanager
+    async def open(self, path: str, start: int = 0) -> AsyncIterator[Body]:
+        async with self._folder.open(path, start) as body:
             yield Body(body.start, self._pieces(body.pieces))
 
-    def _pieces(self, pieces: Iterator[bytes]) -> Iterator[bytes]:
-        for piece in pieces:
+    async def _pieces(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
+        async for piece in pieces:
             self.sent += len(piece)
             if len(piece) > self._left:
                 yield piece[: self._left]  # the client has written these when it asks for more
@@ -93,7 +93,7 @@ def _measured(source: Path, before: Path, data: Path) -> tuple[int, int]:
     number = Counter[str]()
     _on_event.append(lambda: number.update(["event"]))
     cut = Cut(source, sys.maxsize, lambda: None)
-    mirror(Downloader(cut, _patient()), data, MirrorOptions())
+    mirror(_eager(cut), data, MirrorOptions())
     _on_event.clear()
     return cut.sent, number["event"]
 
@@ -112,7 +112,7 @@ def _round(source: Path, data: Path, kind: str, number: int) -> None:
     if kind != "byte":
         _on_event.append(step)
     mirror(
-        Downloader(Cut(source, number if kind == "byte" else sys.maxsize, _die), _patient()),
+        _eager(Cut(source, number if kind == "byte" else sys.maxsize, _die)),
         data,
         MirrorOptions(),
     )
@@ -146,7 +146,7 @@ def _fault(data: Path, source: Path, names: set[str]) -> str:
         if name not in names:
             return f"{name} is published"
         generation_files.verify_digests(data / name, generation_files.read_manifest(data / name))
-        mirror(Downloader(Folder(source), _patient()), data, MirrorOptions())
+        mirror(_eager(Folder(source)), data, MirrorOptions())
         if pointer.current_name(data) != pointer.current_name(source):
             return "the next round did not publish what the source has"
         left = [
@@ -169,8 +169,8 @@ def _die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def _patient() -> Backoff:
-    return Backoff(chance=lambda: 0.0, sleep=lambda _: None)
+def _eager(source: MirrorSource) -> Downloader:
+    return Downloader(source, chance=lambda: 0.0)
 
 
 if __name__ == "__main__":

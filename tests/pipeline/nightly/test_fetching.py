@@ -41,8 +41,8 @@ def server() -> Iterator[RegisterServer]:
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
     """Waits of a hundredth."""
-    monkeypatch.setattr("shards.mirror.source._FIRST_SECONDS", 0.001)
-    monkeypatch.setattr("shards.mirror.source._LONGEST_SECONDS", 0.3)
+    monkeypatch.setattr("shards.mirror.download._FIRST_SECONDS", 0.001)
+    monkeypatch.setattr("shards.mirror.download._LONGEST_SECONDS", 0.3)
 
 
 def settings(
@@ -179,7 +179,7 @@ def test_a_file_that_changes_during_a_download_comes_whole(
 ) -> None:
     server.publish(f"/{EE}", ESTONIA, ways.cut(1 << 14))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("shards.mirror.source.TRIES", 1)
+        patch.setattr("shards.mirror.download.TRIES", 1)
         assert one(tmp_path, settings(server)).result == "refuse"
     newer = zipped(unzipped(ESTONIA) + unzipped(ESTONIA).splitlines(keepends=True)[-1])
     server.publish(f"/{EE}", newer)
@@ -221,7 +221,7 @@ def test_a_server_that_falls_silent_is_given_up(tmp_path: Path, server: Register
 def test_a_body_that_only_drips_is_given_up(
     tmp_path: Path, server: RegisterServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("shards.mirror.source._WINDOW_SECONDS", 0.2)
+    monkeypatch.setattr("shards.mirror.download._WINDOW_SECONDS", 0.2)
     server.publish(f"/{EE}", ESTONIA, ways.slow(0.1), ways.honest)
 
     found = one(tmp_path, settings(server))

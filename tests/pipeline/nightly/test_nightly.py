@@ -42,8 +42,8 @@ def server() -> Iterator[RegisterServer]:
 
 @pytest.fixture(autouse=True)
 def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("shards.mirror.source._FIRST_SECONDS", 0.001)
-    monkeypatch.setattr("shards.mirror.source.TRIES", 2)
+    monkeypatch.setattr("shards.mirror.download._FIRST_SECONDS", 0.001)
+    monkeypatch.setattr("shards.mirror.download.TRIES", 2)
 
 
 def configured(tmp_path: Path, server: RegisterServer, *more: str) -> Path:
@@ -441,7 +441,7 @@ def test_old_reports_go(tmp_path: Path, server: RegisterServer) -> None:
 
 MOMENTS = [
     ("pipeline.nightly.receipt", "write", "before"),
-    ("pipeline.nightly.download", "PartFile.end", "before"),
+    ("pipeline.nightly.download", "remove_record", "before"),
     ("pipeline.digests", "seal_folder", "before"),
     ("pipeline.nightly.imports", "_import", "after"),
     ("pipeline.publishing.build", "_reference_lists", "before"),

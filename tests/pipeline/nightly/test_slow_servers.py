@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from pipeline.nightly import command, download, fetching
-from pipeline.nightly.download import Pace, SlowServerError
+from pipeline.nightly import command, fetching
 from pipeline.nightly.fetching import FetchSettings
 from pipeline.nightly.published_files import SourceSettings
-from shards.mirror import client
+from shards.mirror import client, download
+from shards.mirror.download import Pace, SlowSourceError
 from tests.pipeline.nightly import register_server as ways
 from tests.pipeline.nightly.register_server import RegisterServer
 from tests.pipeline.nightly.test_fetching import (
@@ -37,7 +37,7 @@ PIECE = 1 << 12  # bytes of a piece of `ways.slow`
 @pytest.fixture
 def minute(monkeypatch: pytest.MonkeyPatch) -> None:
     """A minute of three tenths of a second."""
-    monkeypatch.setattr(download, "_WINDOW_SECONDS", 0.3)
+    monkeypatch.setattr(download, "_WINDOW_SECONDS", 0.15)
     monkeypatch.setattr(fetching, "_MINUTE", 0.3)
 
 
@@ -131,7 +131,7 @@ def test_a_server_that_breaks_off_again_and_again_is_as_slow_as_it_is() -> None:
     now[0] += 1
 
     with pytest.raises(
-        SlowServerError, match=r"http://x brings 1,900 bytes a second, under 20,000"
+        SlowSourceError, match=r"http://x brings 1,900 bytes a second, under 20,000"
     ):
         slow.take(0)
 
@@ -183,7 +183,7 @@ def test_headers_that_never_end_are_given_up(
 ) -> None:
     """A byte a moment is no silence."""
     monkeypatch.setattr(client, "_STEPS", 1)
-    monkeypatch.setattr("shards.mirror.source.TRIES", 1)
+    monkeypatch.setattr("shards.mirror.download.TRIES", 1)
 
     async def dribble(request: web.Request, __: bytes) -> web.StreamResponse:
         assert request.transport is not None

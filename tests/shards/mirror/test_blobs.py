@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from shards.mirror.blobs import Downloader
-from shards.mirror.source import TRIES, Backoff, FaultError
+from shards.mirror.download import TRIES
+from shards.mirror.source import FaultError
 from tests.shards.mirror.sources import Memory, Way, eager, file_of, honest
 
 CONTENT = bytes(range(256)) * 2_000
@@ -29,6 +30,14 @@ def longer(content: bytes, start: int) -> tuple[int, Iterator[bytes]]:
     return start, iter([content[start:], *[b"x" * 100_000] * 10])
 
 
+def shifted(content: bytes, start: int) -> tuple[int, Iterator[bytes]]:
+    return max(start - 1, 0), iter([content[start:]])
+
+
+def ended(content: bytes, start: int) -> tuple[int | None, Iterator[bytes]]:
+    return None if start else 0, iter([content[:10_000]])
+
+
 def nothing(content: bytes, start: int) -> tuple[int, Iterator[bytes]]:
     return start, iter([])
 
@@ -43,8 +52,8 @@ def _fetched(tmp_path: Path, *ways: Way) -> tuple[Memory, Downloader, Path]:
 @pytest.mark.parametrize(
     "ways",
     [
-        (honest,), (cut, cut, honest), (cut, whole, honest), (flipped, honest), (longer, honest),
-        (nothing, cut, flipped, cut, whole, cut, longer, cut, honest),
+        (honest,), (cut, cut, honest), (cut, whole, honest), (flipped, honest), (longer, honest), (cut, shifted, honest), (cut, ended, honest),
+        (nothing, cut, flipped, cut, whole, cut, longer, shifted, cut, honest),
     ],
 )  # fmt: skip
 def test_whatever_happens_on_the_way_the_file_is_that_file(
@@ -125,7 +134,7 @@ def test_a_source_that_sends_too_much_never_has_it_written(tmp_path: Path) -> No
 
         return 0, pieces()
 
-    with pytest.raises(FaultError, match=f"has more than the {len(CONTENT)} bytes announced"):
+    with pytest.raises(FaultError, match=f"has more than the {len(CONTENT):,} bytes announced"):
         _fetched(tmp_path, watched)
 
     assert max(sizes) <= len(CONTENT)
@@ -142,7 +151,7 @@ def test_a_file_that_is_always_another_is_refused_after_some_times(tmp_path: Pat
 def test_a_source_that_brings_nothing_is_left_after_some_tries_and_what_came_is_kept(
     tmp_path: Path,
 ) -> None:
-    with pytest.raises(FaultError, match=r"g/EE.shard ends at byte 100000 of 512000"):
+    with pytest.raises(FaultError, match=r"g/EE.shard ends at byte 100,000 of 512,000"):
         _fetched(tmp_path, cut, nothing)
 
     assert (tmp_path / f"{FILE.blake3}.part").read_bytes() == CONTENT[:100_000]
@@ -160,7 +169,7 @@ def test_a_body_that_dribbles_is_cut(tmp_path: Path) -> None:
         return start, pieces()
 
     source = Memory({"g": CONTENT}, dribble)
-    fetcher = Downloader(source, Backoff(sleep=lambda _: None), clock=lambda: now[0])
+    fetcher = Downloader(source, chance=lambda: 0.0, clock=lambda: now[0])
 
     with pytest.raises(FaultError, match="comes too slowly"):
         fetcher.fetch("g", FILE, tmp_path / FILE.blake3)

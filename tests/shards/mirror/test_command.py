@@ -34,7 +34,7 @@ def source(tmp_path: Path) -> Path:
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the folder of the test, without waits."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("shards.mirror.source._FIRST_SECONDS", 0.0)
+    monkeypatch.setattr("shards.mirror.download._FIRST_SECONDS", 0.0)
 
 
 def test_sync_says_what_it_did_and_then_that_there_is_nothing_to_do(

@@ -2,94 +2,79 @@
 
 import pytest
 
+from shards.mirror.blobs import RateLimit
+from shards.mirror.download import MOST_ASKED_SECONDS, TRIES, Retries
 from shards.mirror.mirror import follow
-from shards.mirror.source import (
-    MOST_ASKED_SECONDS,
-    TRIES,
-    Backoff,
-    FaultError,
-    RateLimit,
-    SyncError,
-)
-
-
-class Clock:
-    def __init__(self) -> None:
-        self.now = 100.0
-        self.slept: list[float] = []
-
-    def sleep(self, seconds: float) -> None:
-        self.slept.append(seconds)
-        self.now += seconds
+from shards.mirror.source import FaultError, SyncError
 
 
 def test_waits_double_up_to_half_a_minute_and_end() -> None:
-    clock = Clock()
-    patience = Backoff(chance=lambda: 1.0, sleep=clock.sleep)
+    retries, waits = Retries(chance=lambda: 1.0), []
 
     with pytest.raises(FaultError, match="away"):
         for _ in range(TRIES):
-            patience.wait(FaultError("away"))
+            waits.append(retries.next_wait(FaultError("away")))
 
-    assert clock.slept == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6]
+    assert waits == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6]
 
 
 def test_progress_begins_the_waits_anew() -> None:
-    clock = Clock()
-    patience = Backoff(chance=lambda: 1.0, sleep=clock.sleep)
+    retries = Retries(chance=lambda: 1.0)
 
-    for _ in range(3 * TRIES):
-        patience.wait(FaultError("cut"))
-        patience.progress()
+    waits = {retries.next_wait(FaultError("cut"), number << 16) for number in range(1, 3 * TRIES)}
 
-    assert set(clock.slept) == {0.1}
+    assert waits == {0.1}
+
+
+def test_a_few_bytes_are_no_progress() -> None:
+    retries = Retries(chance=lambda: 1.0)
+
+    with pytest.raises(FaultError, match="cut"):
+        for number in range(TRIES):
+            retries.next_wait(FaultError("cut"), number << 8)
 
 
 def test_what_the_server_asks_for_is_the_least_that_is_waited() -> None:
-    clock = Clock()
-    patience = Backoff(chance=lambda: 0.5, sleep=clock.sleep)
+    retries = Retries(chance=lambda: 0.5)
 
-    patience.wait(FaultError("busy", after=7.0))
-    patience.wait(FaultError("busy", after=0.0))
+    waits = [retries.next_wait(FaultError("busy", after=after)) for after in (7.0, 0.0)]
 
-    assert clock.slept == [7.0, 0.1]
+    assert waits == [7.0, 0.1]
 
 
 def test_who_waits_is_told_why() -> None:
     said: list[str] = []
-    patience = Backoff(said.append, chance=lambda: 1.0, sleep=lambda _: None)
+    retries = Retries(said.append, chance=lambda: 1.0)
 
     for _ in range(5):
-        patience.wait(FaultError("https://host is away"))
+        retries.next_wait(FaultError("https://host is away"))
 
     assert said == ["https://host is away; trying again in 2 s"]
 
 
 def test_who_asks_for_too_long_a_wait_ends_the_round() -> None:
     with pytest.raises(FaultError):
-        Backoff().wait(FaultError("busy", after=MOST_ASKED_SECONDS + 1))
+        Retries().next_wait(FaultError("busy", after=MOST_ASKED_SECONDS + 1))
 
 
 def test_a_rate_holds_over_any_pieces() -> None:
-    clock = Clock()
-    rate = RateLimit(2.0, lambda: clock.now, clock.sleep)
+    now = [100.0]
+    rate = RateLimit(2.0, lambda: now[0])
 
     for size in (1, 1 << 18, 3 << 20, 5, 7 << 20):
-        rate.take(size)
+        now[0] += rate.next_wait(size)
 
     taken = (1 + (1 << 18) + (3 << 20) + 5 + (7 << 20)) / (2 << 20)
-    assert taken - 1.0 <= clock.now - 100.0 <= taken
+    assert taken - 1.0 <= now[0] - 100.0 <= taken
 
 
 def test_what_was_not_used_is_kept_for_a_second_only() -> None:
-    clock = Clock()
-    rate = RateLimit(1.0, lambda: clock.now, clock.sleep)
-    clock.now += 3_600
+    now = [100.0]
+    rate = RateLimit(1.0, lambda: now[0])
+    now[0] += 3_600
 
-    rate.take(1 << 20)
-    assert clock.slept == []
-    rate.take(1 << 20)
-    assert clock.slept == [1.0]
+    assert rate.next_wait(1 << 20) == 0.0
+    assert rate.next_wait(1 << 20) == 1.0
 
 
 def test_following_goes_on_after_an_error_and_says_each_once() -> None:
