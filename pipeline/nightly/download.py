@@ -34,56 +34,41 @@ SLOWEST: Final = 20_000  # bytes a second
 _CHECKPOINT_SECONDS: Final = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class PartState:
-    """What is known of an unfinished file.
-
-    Attributes:
-        octets: its whole size, if announced.
-        recus, blake3: how many of its bytes had come at the last checkpoint, and their digest.
-    """
-
-    validators: Validators
-    octets: int | None
-    recus: int = 0
-    blake3: str = ""
-
-
 class PartFile(Part):
     """An unfinished file from `address`, with a record of the representation that its bytes belong to."""
 
     def __init__(self, path: Path, address: str) -> None:
         super().__init__(path)
-        self._address = address
-        self._record = _record_path(path)
+        self._record = path.with_name(f"{path.name}.part.json")
         self._digest = blake3()
         self._recorded = 0.0
-        self.state: PartState | None = None
-        self.can_continue = False
+        self.validators = Validators("", "", address)
 
     def resume(self) -> None:
         """Continue with the bytes that an earlier night has left, up to its last checkpoint."""
-        state = _read_state(self._record)
-        if state is None or state.validators.adresse != self._address:
+        try:
+            record = digests.load_record(self._record.read_bytes())
+            validators, at = Validators(**record["validators"]), int(record["recus"])
+            size, expected = record["octets"], record["blake3"]
+        except (OSError, ValueError, KeyError, TypeError):  # absent, damaged, or of another version
             return
-        if not 0 < state.recus <= self.at:
+        if validators.adresse != self.validators.adresse or not 0 < at <= self.at:
             return
         with self.path.open("r+b") as file:
-            file.truncate(state.recus)
+            file.truncate(at)
         digest = blake3().update_mmap(self.path)
-        if digest.hexdigest() == state.blake3:
-            self.at, self._digest = state.recus, digest
-            self._set_state(state)
+        if digest.hexdigest() == expected:
+            self.validators, self.at, self.size, self._digest = validators, at, size, digest
+
+    @property
+    def can_continue(self) -> bool:
+        """Whether the rest alone may be requested, which needs a validator (RFC 9110 §13.1.5)."""
+        return bool(self.validators.if_same())
 
     def start(self, body: Body) -> None:
         """Begin a representation."""
-        self._digest = blake3()
-        self._set_state(PartState(Validators(body.etag, body.modified, self._address), body.size))
-
-    def _set_state(self, state: PartState) -> None:
-        self.state, self.size = state, state.octets
-        # A request for the rest needs a validator (RFC 9110 §13.1.5).
-        self.can_continue = bool(state.validators.if_same())
+        self.validators = replace(self.validators, etag=body.etag, modifie=body.modified)
+        self.size, self._digest = body.size, blake3()
 
     def append(self, piece: bytes, out: IO[bytes]) -> None:
         """Write a piece to `out`, with a checkpoint every second."""
@@ -94,40 +79,30 @@ class PartFile(Part):
 
     def stop(self, out: IO[bytes]) -> None:
         """Record the bytes that have come."""
-        if self.state is None:
-            return
         out.flush()
-        self.state = replace(self.state, recus=self.at, blake3=self._digest.hexdigest())
-        atomic_files.write(self._record, digests.dump_record(asdict(self.state)))
+        record = {
+            "validators": asdict(self.validators),
+            "octets": self.size,
+            "recus": self.at,
+            "blake3": self._digest.hexdigest(),
+        }
+        atomic_files.write(self._record, digests.dump_record(record))
         self._recorded = time.monotonic()
 
     def discard(self) -> None:
         """Delete the bytes and the record."""
         super().discard()
+        self.remove_record()
+        self.validators, self.size = Validators("", "", self.validators.adresse), None
+
+    def remove_record(self) -> None:
+        """Delete the record, after the bytes have been moved or deleted."""
         self._record.unlink(missing_ok=True)
-        self.state = self.size = None
-
-
-def remove_record(path: Path) -> None:
-    """Delete the record of the part at `path`, which has been moved or deleted."""
-    _record_path(path).unlink(missing_ok=True)
-
-
-def _record_path(path: Path) -> Path:
-    return path.with_name(f"{path.name}.part.json")
-
-
-def _read_state(path: Path) -> PartState | None:
-    try:
-        found = digests.load_record(path.read_bytes())
-        return PartState(**{**found, "validators": Validators(**found["validators"])})
-    except (OSError, ValueError, KeyError, TypeError):  # absent, damaged, or of another version
-        return None
 
 
 @dataclass(frozen=True, slots=True)
 class EditionDownload:
-    """A download of `address` to `path`.
+    """The download of an edition to `part`.
 
     Attributes:
         key: the headers that open an account.
@@ -138,16 +113,15 @@ class EditionDownload:
 
     client: Client
     file: PublishedFile
-    address: str
-    path: Path
+    part: PartFile
     key: Mapping[str, str] = field(default_factory=dict)
     bounded: bool = True
     slowest: int = SLOWEST
     came: Callable[[int], object] = lambda _: None
     report: Callable[[str], object] = lambda _: None
 
-    async def run(self, before: Receipt | None) -> Validators | None:
-        """Bring the edition and return what its server says of it; None if it is that of the receipt `before`.
+    async def run(self, before: Receipt | None) -> bool:
+        """Complete the part; return False if the edition is still that of the receipt `before`.
 
         Raises:
             AbsentError: it is not published.
@@ -156,41 +130,37 @@ class EditionDownload:
             SlowSourceError: the server is too slow; what has come stays for the next time.
             SyncError: the server refuses.
         """
-        part = PartFile(self.path, self.address)
-        await asyncio.to_thread(part.resume)  # reads the bytes
-        pace = Pace(self.address, self.slowest)
-        download = Download(
-            self.address, partial(self._open, part, before), part, Retries(self.report), pace
-        )
+        await asyncio.to_thread(self.part.resume)  # reads the bytes
+        address = self.part.validators.adresse
+        retries, pace = Retries(self.report), Pace(address, self.slowest)
+        download = Download(address, partial(self._open, before), self.part, retries, pace)
         try:
             await download.run()
         except UnchangedError:
-            return None
-        assert part.state
-        return part.state.validators
+            return False
+        return True
 
     @asynccontextmanager
-    async def _open(
-        self, part: PartFile, before: Receipt | None, start: int
-    ) -> AsyncIterator[Body]:
+    async def _open(self, before: Receipt | None, start: int) -> AsyncIterator[Body]:
+        validators, address = self.part.validators, self.part.validators.adresse
         headers = before.validators.unless_changed() if before else {}
-        if start and part.state:
-            headers = {"Range": f"bytes={start}-", "If-Range": part.state.validators.if_same()}
-        async with self.client.get(self.address, headers, self.key, self.file.hosts) as body:
+        if start:
+            headers = {"Range": f"bytes={start}-", "If-Range": validators.if_same()}
+        async with self.client.get(address, headers, self.key, self.file.hosts) as body:
             if body.start == 0:
-                published_files.refuse_page(self.address, b"", body.content_type)
+                published_files.refuse_page(address, b"", body.content_type)
                 if self.bounded and body.size is not None:
-                    published_files.refuse_size(self.address, body.size, self.file.size)
-            yield replace(body, pieces=self._credible_pieces(body))
+                    published_files.refuse_size(address, body.size, self.file.size)
+            yield replace(body, pieces=self._credible_pieces(address, body))
 
-    async def _credible_pieces(self, body: Body) -> AsyncIterator[bytes]:
+    async def _credible_pieces(self, address: str, body: Body) -> AsyncIterator[bytes]:
         """The pieces, as long as they may be those of the file."""
         at = body.start or 0
         async for piece in body.pieces:
             if at == 0:
-                published_files.refuse_page(self.address, piece)
+                published_files.refuse_page(address, piece)
             at += len(piece)
             self.came(len(piece))
             if self.bounded and at > self.file.size[1]:
-                published_files.refuse_size(self.address, at, self.file.size)
+                published_files.refuse_size(address, at, self.file.size)
             yield piece

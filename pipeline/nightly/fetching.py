@@ -15,20 +15,19 @@ from pathlib import Path
 from typing import Final, Literal
 
 from pipeline.errors import FetchError
-from pipeline.nightly import download, published_files, receipt
-from pipeline.nightly.download import SLOWEST, EditionDownload
+from pipeline.nightly import published_files, receipt
+from pipeline.nightly.download import SLOWEST, EditionDownload, PartFile
 from pipeline.nightly.published_files import (
     Edition,
     ImplausibleError,
     PublishedFile,
     SourceSettings,
 )
-from pipeline.nightly.receipt import Receipt, Validators
+from pipeline.nightly.receipt import Receipt
 from pipeline.workers.isolation import Limits
 from seeds import VERSION
 from shards.generations import atomic_files, locks
 from shards.generations import manifest as manifests
-from shards.generations.manifest import File
 from shards.mirror import client
 from shards.mirror.client import SILENCE_SECONDS, Client, Remedies
 from shards.mirror.download import SlowSourceError
@@ -264,50 +263,35 @@ async def _edition(
     known: Receipt | None,
     shared: _Round,
 ) -> FetchedFile:
-    """Bring one edition, check it, and put it in its place."""
-    path = shared.raw / file.source / receipt.FOLDER / edition.name
+    """Bring one edition, check it, and put it in its place with its receipt beside it."""
+    folder = shared.raw / file.source
+    part = PartFile(folder / receipt.FOLDER / edition.name, edition.address)
     slowest = shared.settings.of_source(file.source).slowest
-    edition_download = EditionDownload(
+    download = EditionDownload(
         client=shared.client,
         file=file,
-        address=edition.address,
-        path=path,
+        part=part,
         key=key,
         bounded=file.source not in shared.settings.accept,
         slowest=shared.settings.slowest if slowest is None else slowest,
         came=shared.came,
         report=shared.report,
     )
-    validators = await edition_download.run(known)
-    if validators is None:
+    if not await download.run(known):
         return _keep_edition(known, shared)
-    digest = await asyncio.to_thread(manifests.digest, path)
+    validators = part.validators
+    digest = await asyncio.to_thread(manifests.digest, part.path)
     if known and digest.blake3 == known.blake3:
-        path.unlink()
-        download.remove_record(path)
+        part.discard()
         confirmed = replace(known, etag=validators.etag, modifie=validators.modifie)
         return _keep_edition(confirmed, shared)
     try:
-        rows = await asyncio.to_thread(_checked_rows, file, edition, path, digest.size, shared)
+        rows = await asyncio.to_thread(_checked_rows, file, edition, part.path, digest.size, shared)
     except ImplausibleError:
-        path.replace(path.with_name(f"{path.name}.refused"))
-        download.remove_record(path)
+        part.path.replace(part.path.with_name(f"{edition.name}.refused"))
+        part.remove_record()
         raise
-    return _take_edition(file, edition, validators, digest, rows, shared)
-
-
-def _take_edition(
-    file: PublishedFile,
-    edition: Edition,
-    validators: Validators,
-    digest: File,
-    rows: int,
-    shared: _Round,
-) -> FetchedFile:
-    """Put a checked edition in its place, and its receipt beside it."""
-    folder = shared.raw / file.source
-    path = folder / receipt.FOLDER / edition.name
-    made = Receipt(
+    taken = Receipt(
         source=file.source,
         fichier=edition.name,
         modele=file.name,
@@ -321,10 +305,10 @@ def _take_edition(
         recu=shared.moment,
         verifie=shared.moment,
     )
-    atomic_files.appear(path, folder / edition.name)
-    receipt.write(folder, made)
-    download.remove_record(path)
-    return FetchedFile(file.source, edition.name, "nouveau", receipt=made)
+    atomic_files.appear(part.path, folder / edition.name)
+    receipt.write(folder, taken)
+    part.remove_record()
+    return FetchedFile(file.source, edition.name, "nouveau", receipt=taken)
 
 
 def _checked_rows(

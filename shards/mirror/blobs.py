@@ -89,8 +89,8 @@ class Downloader:
         self.resumed += part.at
         self.came(part.at)
         for _ in range(_WRONG):
-            pace = Pace(where, clock=self.clock)
-            download = Download(where, partial(self._open, path), part, self.retries(), pace)
+            retries, pace = Retries(self.report, self.chance), Pace(where, clock=self.clock)
+            download = Download(where, partial(self._open, path), part, retries, pace)
             asyncio.run(download.run())
             if manifests.has_digest(part.path, file):
                 atomic_files.appear(part.path, blob)
@@ -101,10 +101,6 @@ class Downloader:
             f"{where} came {_WRONG} times with other bytes than its manifest "
             "says; `python -m shards verify` there, or take another source"
         )
-
-    def retries(self) -> Retries:
-        """The retries of one file."""
-        return Retries(self.report, self.chance)
 
     @asynccontextmanager
     async def _open(self, path: str, start: int) -> AsyncIterator[Body]:

@@ -146,7 +146,6 @@ class Part:
 
     Attributes:
         size: the size of the whole file, if it is known.
-        can_continue: whether a source may be asked for the rest alone.
         came: called with the number of bytes received; negative if bytes are discarded.
     """
 
@@ -155,7 +154,11 @@ class Part:
     ) -> None:
         self.path, self.size, self.came = path, size, came
         self.at = path.stat().st_size if path.exists() else 0
-        self.can_continue = True
+
+    @property
+    def can_continue(self) -> bool:
+        """Whether a source may be asked for the rest alone."""
+        return True
 
     def start(self, _body: Body) -> None:
         """Prepare for the first byte of `_body`."""

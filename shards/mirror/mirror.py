@@ -37,6 +37,7 @@ from shards.generations.manifest import Manifest
 from shards.generations.pointer import is_name
 from shards.mirror import signature, subset
 from shards.mirror.blobs import BlobStore, Downloader, local_files
+from shards.mirror.download import Retries
 from shards.mirror.source import AbsentError, FaultError, SyncError, read_small
 
 if TYPE_CHECKING:
@@ -270,7 +271,7 @@ def _signature(downloader: Downloader, generation: str) -> bytes | None:
 
 def _fetch_small(downloader: Downloader, path: str, most: int, read: Callable[[bytes], T]) -> T:
     """A small file of the source, parsed by `read`; it is fetched again if it arrives damaged."""
-    retries = downloader.retries()
+    retries = Retries(downloader.report, downloader.chance)
     while True:
         try:
             return read(read_small(downloader.source, path, most))

@@ -222,6 +222,7 @@ def test_a_body_that_only_drips_is_given_up(
     tmp_path: Path, server: RegisterServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("shards.mirror.download._WINDOW_SECONDS", 0.2)
+    monkeypatch.setattr("shards.mirror.download._LEAST_SPEED", 1 << 16)
     server.publish(f"/{EE}", ESTONIA, ways.slow(0.1), ways.honest)
 
     found = one(tmp_path, settings(server))

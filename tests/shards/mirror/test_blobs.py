@@ -52,7 +52,8 @@ def _fetched(tmp_path: Path, *ways: Way) -> tuple[Memory, Downloader, Path]:
 @pytest.mark.parametrize(
     "ways",
     [
-        (honest,), (cut, cut, honest), (cut, whole, honest), (flipped, honest), (longer, honest), (cut, shifted, honest), (cut, ended, honest),
+        (honest,), (cut, cut, honest), (cut, whole, honest), (flipped, honest), (longer, honest),
+        (cut, shifted, honest), (cut, ended, honest),
         (nothing, cut, flipped, cut, whole, cut, longer, shifted, cut, honest),
     ],
 )  # fmt: skip
