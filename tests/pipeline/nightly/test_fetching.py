@@ -190,15 +190,6 @@ def test_a_file_that_changes_during_a_download_comes_whole(
     assert len(server.asked) == 2
 
 
-@pytest.mark.parametrize("code", [429, 500, 502, 503])
-def test_a_server_that_is_busy_is_asked_again(
-    tmp_path: Path, server: RegisterServer, code: int
-) -> None:
-    server.publish(f"/{EE}", ESTONIA, ways.status(code), ways.honest)
-
-    assert one(tmp_path, settings(server)).result == "nouveau"
-
-
 def test_the_wait_is_as_long_as_the_server_asks(tmp_path: Path, server: RegisterServer) -> None:
     server.publish(f"/{EE}", ESTONIA, ways.status(503, Retry_After="1"), ways.honest)
     said: list[str] = []
@@ -215,19 +206,6 @@ def test_a_server_that_falls_silent_is_given_up(tmp_path: Path, server: Register
     found = one(tmp_path, replace(settings(server), silence=0.3))
 
     assert found.result == "nouveau"
-    assert len(server.asked) == 2
-
-
-def test_a_body_that_only_drips_is_given_up(
-    tmp_path: Path, server: RegisterServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("shards.mirror.download._WINDOW_SECONDS", 0.2)
-    monkeypatch.setattr("shards.mirror.download._LEAST_SPEED", 1 << 16)
-    server.publish(f"/{EE}", ESTONIA, ways.slow(0.1), ways.honest)
-
-    found = one(tmp_path, settings(server))
-
-    assert (found.result, here(tmp_path)) == ("nouveau", {EE: ESTONIA})
     assert len(server.asked) == 2
 
 

@@ -14,7 +14,6 @@ from pipeline.nightly import command, fetching
 from pipeline.nightly.fetching import FetchSettings
 from pipeline.nightly.published_files import SourceSettings
 from shards.mirror import client, download
-from shards.mirror.download import Pace, SlowSourceError
 from tests.pipeline.nightly import register_server as ways
 from tests.pipeline.nightly.register_server import RegisterServer
 from tests.pipeline.nightly.test_fetching import (
@@ -112,36 +111,6 @@ def test_the_bound_is_that_of_the_source(
     found = one(tmp_path, replace(said, sources=own, slowest=everywhere))
 
     assert found.result == "nouveau"
-
-
-def test_a_server_that_breaks_off_again_and_again_is_as_slow_as_it_is() -> None:
-    """Its waits for bytes count, those between two tries do not."""
-    now = [0.0]
-    slow = Pace("http://x", 20_000, clock=lambda: now[0])
-    for _ in range(3):
-        slow.start()
-        for _ in range(19):
-            now[0] += 1
-            slow.take(2_000)
-        now[0] += 3_600  # between tries
-    slow.start()
-    now[0] += 2
-
-    slow.take(0)  # 59 seconds of reading
-    now[0] += 1
-
-    with pytest.raises(
-        SlowSourceError, match=r"http://x brings 1,900 bytes a second, under 20,000"
-    ):
-        slow.take(0)
-
-
-def test_a_file_that_is_fast_at_last_is_read_on() -> None:
-    now = [0.0]
-    fast = Pace("http://x", 20_000, clock=lambda: now[0])
-    for _ in range(600):
-        now[0] += 1
-        fast.take(20_000)
 
 
 @pytest.mark.usefixtures("minute")

@@ -1,9 +1,9 @@
-"""Retries, rate limit and rounds of a mirror, with a simulated clock."""
+"""Retries, the pace of a download, the rate limit and rounds of a mirror, with a simulated clock."""
 
 import pytest
 
 from shards.mirror.blobs import RateLimit
-from shards.mirror.download import MOST_ASKED_SECONDS, TRIES, Retries
+from shards.mirror.download import MOST_ASKED_SECONDS, TRIES, Pace, Retries, SlowSourceError
 from shards.mirror.mirror import follow
 from shards.mirror.source import FaultError, SyncError
 
@@ -55,6 +55,62 @@ def test_who_waits_is_told_why() -> None:
 def test_who_asks_for_too_long_a_wait_ends_the_round() -> None:
     with pytest.raises(FaultError):
         Retries().next_wait(FaultError("busy", after=MOST_ASKED_SECONDS + 1))
+
+
+def test_a_server_that_breaks_off_again_and_again_is_as_slow_as_it_is() -> None:
+    """Its waits for bytes count, those between two tries do not."""
+    now = [0.0]
+    slow = Pace("http://x", 20_000, clock=lambda: now[0])
+    for _ in range(3):
+        slow.start()
+        for _ in range(19):
+            now[0] += 1
+            slow.take(2_000)
+        now[0] += 3_600  # between tries
+    slow.start()
+    now[0] += 2
+
+    slow.take(0)  # 59 seconds of reading
+    now[0] += 1
+
+    with pytest.raises(
+        SlowSourceError, match=r"http://x brings 1,900 bytes a second, under 20,000"
+    ):
+        slow.take(0)
+
+
+def test_a_file_that_is_fast_at_last_is_read_on() -> None:
+    now = [0.0]
+    fast = Pace("http://x", 20_000, clock=lambda: now[0])
+    for _ in range(600):
+        now[0] += 1
+        fast.take(20_000)
+
+
+def test_a_slow_half_minute_after_a_fast_one_is_read_on() -> None:
+    """The bound holds for a minute: 600,000 bytes of the first half are enough for both."""
+    now = [0.0]
+    pace = Pace("http://x", 10_000, clock=lambda: now[0])
+    for size in (20_000, 1_500):
+        for _ in range(30):
+            now[0] += 1
+            pace.take(size)
+
+
+def test_next_to_nothing_in_half_a_minute_ends_a_try_alone() -> None:
+    now = [0.0]
+    pace = Pace("http://x", clock=lambda: now[0])
+    for speed in (1_023, 1_024):
+        pace.start()
+        for _ in range(29):
+            now[0] += 1
+            pace.take(speed)
+        now[0] += 1
+        if speed == 1_024:
+            pace.take(speed)
+        else:
+            with pytest.raises(FaultError, match="http://x comes too slowly"):
+                pace.take(speed)
 
 
 def test_a_rate_holds_over_any_pieces() -> None:
