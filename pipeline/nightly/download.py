@@ -5,9 +5,9 @@ A download that was interrupted goes on with Range and If-Range, so that a serve
 sends the whole file. When `EditionDownload.run` returns, the file is complete as announced; `published_files` decides
 whether it is credible.
 
-The bytes grow in a `PartFile`: `.fetch/<file>`; `<file>.part.json` has the validators of the representation they belong
-to (RFC 9110 §8.8), and a digest of the bytes that were there at the last checkpoint. A later night keeps only those:
-after a power cut the end of a file may be zeros, and a bit may flip between two nights.
+The bytes grow in a `RecordedPart`: `.fetch/<file>`; `<file>.part.json` has the validators of the representation they
+belong to (RFC 9110 §8.8), and a digest of the bytes that were there at the last checkpoint. A later night keeps only
+those: after a power cut the end of a file may be zeros, and a bit may flip between two nights.
 """
 
 import asyncio
@@ -27,14 +27,14 @@ from pipeline.nightly.published_files import PublishedFile
 from pipeline.nightly.receipt import Receipt, Validators
 from shards.generations import atomic_files
 from shards.mirror.client import Client, UnchangedError
-from shards.mirror.download import Download, Pace, Part, Retries
+from shards.mirror.download import FileDownload, Pace, PartFile, Retries
 from shards.mirror.source import Body
 
 SLOWEST: Final = 20_000  # bytes a second
 _CHECKPOINT_SECONDS: Final = 1.0
 
 
-class PartFile(Part):
+class RecordedPart(PartFile):
     """An unfinished file from `address`, with a record of the representation that its bytes belong to."""
 
     def __init__(self, path: Path, address: str) -> None:
@@ -113,7 +113,7 @@ class EditionDownload:
 
     client: Client
     file: PublishedFile
-    part: PartFile
+    part: RecordedPart
     key: Mapping[str, str] = field(default_factory=dict)
     bounded: bool = True
     slowest: int = SLOWEST
@@ -133,7 +133,7 @@ class EditionDownload:
         await asyncio.to_thread(self.part.resume)  # reads the bytes
         address = self.part.validators.adresse
         retries, pace = Retries(self.report), Pace(address, self.slowest)
-        download = Download(address, partial(self._open, before), self.part, retries, pace)
+        download = FileDownload(address, partial(self._open, before), self.part, retries, pace)
         try:
             await download.run()
         except UnchangedError:

@@ -16,7 +16,7 @@ from typing import Final, Literal
 
 from pipeline.errors import FetchError
 from pipeline.nightly import published_files, receipt
-from pipeline.nightly.download import SLOWEST, EditionDownload, PartFile
+from pipeline.nightly.download import SLOWEST, EditionDownload, RecordedPart
 from pipeline.nightly.published_files import (
     Edition,
     ImplausibleError,
@@ -265,7 +265,7 @@ async def _edition(
 ) -> FetchedFile:
     """Bring one edition, check it, and put it in its place with its receipt beside it."""
     folder = shared.raw / file.source
-    part = PartFile(folder / receipt.FOLDER / edition.name, edition.address)
+    part = RecordedPart(folder / receipt.FOLDER / edition.name, edition.address)
     slowest = shared.settings.of_source(file.source).slowest
     download = EditionDownload(
         client=shared.client,

@@ -25,7 +25,7 @@ from shards.errors import ShardError
 from shards.generations import atomic_files, generation_files
 from shards.generations import manifest as manifests
 from shards.generations.manifest import File
-from shards.mirror.download import Download, Pace, Part, Retries
+from shards.mirror.download import FileDownload, Pace, PartFile, Retries
 from shards.mirror.source import Body, FaultError, MirrorSource
 
 PART: Final = ".part"
@@ -85,12 +85,12 @@ class Downloader:
             SyncError: the source refuses the file or does not have it.
         """
         where = f"{self.source.name}/{path}"
-        part = Part(blob.with_name(blob.name + PART), file.size, self.came)
+        part = PartFile(blob.with_name(blob.name + PART), file.size, self.came)
         self.resumed += part.at
         self.came(part.at)
         for _ in range(_WRONG):
             retries, pace = Retries(self.report, self.chance), Pace(where, clock=self.clock)
-            download = Download(where, partial(self._open, path), part, retries, pace)
+            download = FileDownload(where, partial(self._open, path), part, retries, pace)
             asyncio.run(download.run())
             if manifests.has_digest(part.path, file):
                 atomic_files.appear(part.path, blob)

@@ -1,7 +1,7 @@
 """The download of one file: resumed, retried, and ended if its server is too slow. Mirrors and nightly fetches use it.
 
-Read `Download` at the end first. A file grows in a `Part`, over any number of tries and runs. Bytes are appended only
-at their own position: if a source sends the whole file in place of the rest, the part begins anew.
+Read `FileDownload` at the end first. A file grows in a `PartFile`, over any number of tries and runs. Bytes are
+appended only at their own position: if a source sends the whole file in place of the rest, the part begins anew.
 
 Between two tries is a wait (`Retries`). Its limit doubles from a tenth of a second to half a minute, and the wait is a
 random part of the limit ("full jitter"), so that a hundred mirrors do not return together to a server that has just
@@ -141,7 +141,7 @@ class Pace:
         return brought / seconds
 
 
-class Part:
+class PartFile:
     """The beginning of a file, `at` bytes long.
 
     Attributes:
@@ -180,7 +180,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Download:
+class FileDownload:
     """The download of one file to a part.
 
     Attributes:
@@ -190,7 +190,7 @@ class Download:
 
     where: str
     open: Callable[[int], AbstractAsyncContextManager[Body]]
-    part: Part
+    part: PartFile
     retries: Retries
     pace: Pace
 

@@ -441,7 +441,7 @@ def test_old_reports_go(tmp_path: Path, server: RegisterServer) -> None:
 
 MOMENTS = [
     ("pipeline.nightly.receipt", "write", "before"),
-    ("pipeline.nightly.download", "PartFile.remove_record", "before"),
+    ("pipeline.nightly.download", "RecordedPart.remove_record", "before"),
     ("pipeline.digests", "seal_folder", "before"),
     ("pipeline.nightly.imports", "_import", "after"),
     ("pipeline.publishing.build", "_reference_lists", "before"),
