@@ -10,7 +10,6 @@ the API tool is an option of that plan and was not taken, its keys are served as
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
 from typing import Any, Final
 
 import orjson
@@ -62,16 +61,12 @@ def dump(value: Account | Key) -> bytes:
     return orjson.dumps(asdict(value))
 
 
-# The value depends on the stored bytes alone, so it can be cached by them: a change is other bytes.
-# The cache saves 2 µs per look-up of a key.
-@lru_cache(maxsize=4096)
 def load_account(stored: bytes) -> Account:
     """The account that `dump` stored."""
     members = orjson.loads(stored)
     return Account(**_known_members(members, Account) | {"modules": tuple(members["modules"])})
 
 
-@lru_cache(maxsize=4096)
 def load_key(stored: bytes) -> Key:
     """The key that `dump` stored."""
     return Key(**_known_members(orjson.loads(stored), Key))

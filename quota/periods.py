@@ -7,7 +7,6 @@ when midnight is.
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +23,8 @@ def day(now: datetime) -> Period:
     >>> day(datetime(2028, 2, 28, 23, 59, tzinfo=UTC)).end.isoformat()
     '2028-02-29T00:00:00+00:00'
     """
-    return _day(utc(now).toordinal())
+    start = utc(now).replace(hour=0, minute=0, second=0, microsecond=0)
+    return Period(start.date().isoformat(), start + timedelta(days=1))
 
 
 def month(now: datetime) -> Period:
@@ -34,7 +34,10 @@ def month(now: datetime) -> Period:
     Period(key='2026-12', end=datetime.datetime(2027, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))
     """
     moment = utc(now)
-    return _month(moment.year, moment.month)
+    after, months = divmod(moment.year * 12 + moment.month, 12)
+    return Period(
+        f"{moment.year:04d}-{moment.month:02d}", datetime(after, months + 1, 1, tzinfo=UTC)
+    )
 
 
 def start_of_month(key: str) -> datetime:
@@ -51,19 +54,6 @@ def months_before(now: datetime, count: int) -> str:
     moment = utc(now)
     year, months = divmod(moment.year * 12 + moment.month - 1 - count, 12)
     return f"{year:04d}-{months + 1:02d}"
-
-
-# Every call needs its periods, nearly always the same two, and formatting one takes 2 µs.
-@lru_cache(maxsize=16)
-def _day(ordinal: int) -> Period:
-    start = datetime.fromordinal(ordinal).replace(tzinfo=UTC)
-    return Period(f"{start:%Y-%m-%d}", start + timedelta(days=1))
-
-
-@lru_cache(maxsize=16)
-def _month(year: int, number: int) -> Period:
-    after, months = divmod(year * 12 + number, 12)
-    return Period(f"{year:04d}-{number:02d}", datetime(after, months + 1, 1, tzinfo=UTC))
 
 
 def utc(now: datetime) -> datetime:

@@ -16,7 +16,6 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import lru_cache
 from typing import Final
 
 import orjson
@@ -279,7 +278,6 @@ def _email_key(email: str) -> bytes:
     return row_format.EMAIL + hashlib.sha256(fold_email(email).encode()).digest()
 
 
-@lru_cache(maxsize=4096)
 def _load(stored: bytes) -> Person:
     return Person(**orjson.loads(stored))
 
