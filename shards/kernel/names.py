@@ -8,7 +8,7 @@ With blanks in `q`, some words stand side by side in the name. The first word of
 begins the next one, those between are whole words. What many rows hold the build has listed: texts of up to 24 bytes,
 and every pair of characters around a blank. Else the rows to look at are the fewest of those that any part of the text
 allows, and their words are compared. They wait in the heap until some hundred are there, so that the reads of their
-words overlap; in front of them the heap holds of some words whether these end with the first word of `q`.
+words overlap.
 """
 
 from __future__ import annotations
@@ -312,8 +312,6 @@ def add_phrase(
     shard: ShardArrays, question: KernelQuery, source: ShardSearch, scratch: Scratch
 ) -> i64:
     """List the rows whose name holds the words of `q` side by side."""
-    for i in range(REMEMBERED):
-        scratch.heap[i] = -1
     source.waiting = 0
     find_holding(shard, question, source, scratch)
     return look_at_waiting(shard, question, source, scratch)
@@ -475,7 +473,7 @@ def add_if_holding(
         return 0
     if cython.compiled:
         prefetch(cython.address(shard.token_starts[row]))
-    scratch.heap[REMEMBERED + source.waiting] = row
+    scratch.heap[source.waiting] = row
     source.waiting += 1
     if source.waiting == BLOCK:
         look_at_waiting(shard, question, source, scratch)
@@ -488,10 +486,10 @@ def look_at_waiting(
     """List those of the rows that wait whose name holds `q`."""
     if cython.compiled:
         for i in range(source.waiting):
-            token: i64 = shard.token_starts[scratch.heap[REMEMBERED + i]]
+            token: i64 = shard.token_starts[scratch.heap[i]]
             prefetch(cython.address(shard.tokens[token]))
     for i in range(source.waiting):
-        look_at(shard, question, source, scratch, scratch.heap[REMEMBERED + i])
+        look_at(shard, question, source, scratch, scratch.heap[i])
     source.waiting = 0
     return 0
 
@@ -515,21 +513,11 @@ def look_at(
         distance: i64 = 1
         while distance < width and tokens[i - distance] == scratch.block[width - distance]:
             distance += 1
-        if distance == width and is_ending(shard, question, scratch, tokens[i - width]):
+        if distance == width and ends_with(shard, tokens[i - width], question):
             if scratch.used >= scratch.rows_size:
                 raise_damaged()
             return add(shard, source, scratch, row)
     return 0
-
-
-def is_ending(shard: ShardArrays, question: KernelQuery, scratch: Scratch, word: i64) -> i64:
-    """`ends_with`, remembered for the words that were asked for last."""
-    slot: i64 = word & (REMEMBERED - 1)
-    held: i64 = scratch.heap[slot]
-    if held >> 1 != word:
-        held = word << 1 | ends_with(shard, word, question)
-        scratch.heap[slot] = held
-    return held & 1
 
 
 def ends_with(shard: ShardArrays, word: i64, question: KernelQuery) -> i64:

@@ -102,9 +102,6 @@ HALVES: Final = 32768  # rows that are counted in 16 bits
 ALL_MET: Final = 0x0101010101010101  # eight bytes of a mask
 MASKED: Final = 1024  # neighbouring rows that are tested together
 BLOCK: Final = 256  # rows that are tested together: they stay in the processor's nearest cache
-REMEMBERED: Final = (
-    512  # words of which it is known whether they end with the first word of `q`; a power of 2
-)
 SAMPLED: Final = 16  # FORMAT.md §8: one text in so many has its first 8 bytes in an array
 OWNED: Final = 16
 SUFFIX_BYTES: Final = 24
