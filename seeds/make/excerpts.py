@@ -1,6 +1,6 @@
 """Cut the excerpts of `seeds/raw/` out of whole register files: some ten thousand rows.
 
-    python seeds/make_excerpts.py FOLDER_OF_THE_WHOLE_FILES [OUT]
+    python seeds/make/excerpts.py FOLDER_OF_THE_WHOLE_FILES [OUT]
 
 Rare and awkward rows come first, and what makes companies stand whole: the accounts of those whose
 register rows are there, the relationships of those whose LEI is. Lines are copied byte for byte,

@@ -1,7 +1,7 @@
 """The table `noms_de_pays.csv`: codes and names of countries, in the languages of the 25.
 
     pip install babel==2.19.0
-    python seeds/make_pays.py            writes noms_de_pays.csv
+    python seeds/make/pays.py            writes noms_de_pays.csv
 
 Codes are those of ISO 3166-1: two letters, three letters, three digits. Names are those of the Unicode CLDR, which
 the package `babel` ships (Unicode License v3, © 1991-2026 Unicode, Inc.). Rows with another source are kept: names
@@ -16,7 +16,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-TABLE: Final = Path(__file__).with_name("noms_de_pays.csv")
+TABLE: Final = Path(__file__).parent.parent / "noms_de_pays.csv"
 COLUMNS: Final = ("iso2", "nom", "source")
 LANGUAGES: Final = (
     "fr", "en", "de", "nl", "it", "es", "pt", "ro", "pl", "cs", "sk", "sv", "nb", "nn", "da", "fi",
