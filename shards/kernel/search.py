@@ -13,7 +13,6 @@ if not cython.compiled:
     from shards.kernel.conditions import count_matches, reset, set_cells, take_census
     from shards.kernel.heads import head
     from shards.kernel.merge import merge
-    from shards.kernel.names import look_ahead
     from shards.kernel.row_sets import clear_marks
     from shards.kernel.types import *
 
@@ -33,8 +32,6 @@ def search(table: Table, question: KernelQuery, scratch: Scratch) -> i64:
     scratch.used = 0
     scratch.spent = 0.0
     scratch.result[0] = 0
-    if question.word_count and question.shard_count > 1:
-        look_ahead(table, question, scratch)
     for i in range(question.shard_count):
         source = scratch.sources[source_count]
         reset(source, question.shards[i])
