@@ -11,7 +11,7 @@ keeps the imports that it had. Sources whose editions add up have an import for 
 
 import shutil
 import tempfile
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
@@ -310,11 +310,9 @@ def _refuse_older(source: str, edition: EditionImport, before: Sequence[EditionI
 
 def _files(folder: Path) -> list[Path]:
     """The published files in the folder of a source; hidden ones are ours."""
-    return sorted(_visible_files(folder)) if folder.is_dir() else []
-
-
-def _visible_files(folder: Path) -> Iterator[Path]:
-    return (path for path in folder.iterdir() if path.is_file() and path.name[0] != ".")
+    if not folder.is_dir():
+        return []
+    return sorted(path for path in folder.iterdir() if path.is_file() and path.name[0] != ".")
 
 
 def _folder(work: Path, source: str) -> Path:

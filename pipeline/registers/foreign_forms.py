@@ -92,11 +92,9 @@ def of_text(head: bytes) -> Form | None:
     if text[:1] == b"<" and _PAGE.search(text, 0, 1 << 10):
         return PAGE
     is_report = text[:1] == b"<" and _XML_REPORT.search(text, 0, 1 << 10)
-    return _quoting(text) if is_report or _is_json_report(text) else None
-
-
-def _quoting(text: bytes) -> Form:
-    return _REPORT._replace(name=f"{_REPORT.name} ({excerpt(text, _SHOWN)})")
+    if is_report or _is_json_report(text):
+        return _REPORT._replace(name=f"{_REPORT.name} ({excerpt(text, _SHOWN)})")
+    return None
 
 
 def _is_json_report(text: bytes) -> bool:

@@ -93,7 +93,7 @@ def scan_pieces(
     any_rows = False
     for path, _ in parts:
         rows = canonical.scan(path, table)
-        height = _height(path)
+        height = int(pl.scan_parquet(path).select(pl.len()).collect().item())
         size = -(-height // -(-height // most)) if height else most  # equal pieces
         for start in range(0, height, size):
             any_rows = True
@@ -135,10 +135,6 @@ def count_rows(path: Path, table: str) -> dict[str, int]:
     found = canonical.scan(path, table).group_by(country).len().sort("iso2")
     with canonical.name_unreadable([path]):
         return dict(found.collect(engine="streaming").iter_rows())
-
-
-def _height(path: Path) -> int:
-    return int(pl.scan_parquet(path).select(pl.len()).collect().item())
 
 
 def _source(path: Path) -> InputSource:

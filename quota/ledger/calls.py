@@ -146,7 +146,9 @@ def take_and_charge(
         NotAllowedError: the company's identifier is too long for a store.
     """
     period = month(clamp_to_retained(txn, now))
-    charge_key(period, purchase)  # raises before anything is written, as does a row of credits
+    charge_key(
+        period, purchase.account, purchase.company
+    )  # raises before anything is written, as does a row of credits
     _credits(txn, purchase.account, purchase.grant, period)
     meter = take(txn, purchase.account, purchase.call_limit, now)
     if not meter.granted:
@@ -163,7 +165,7 @@ def charge(txn: WriteTransaction, purchase: Purchase, now: datetime) -> Charge:
     account, cost, grant = purchase.account, purchase.cost, purchase.grant
     moment = clamp_to_retained(txn, now)
     period = month(moment)
-    key = charge_key(period, purchase)
+    key = charge_key(period, purchase.account, purchase.company)
     credit = _credits(txn, account, grant, period)
     if txn.get(key) is not None:
         return Charge("already", 0, credit.left, period.end)
@@ -186,7 +188,7 @@ def _try(txn: WriteTransaction, purchase: Purchase, moment: datetime, tried: Cha
     if used >= (purchase.trials or 0):
         return replace(tried, outcome="no_trial")
     txn.put(key, row_format.pack(used + 1))
-    txn.put(charge_key(period, purchase), row_format.pack_pair(0, 0))
+    txn.put(charge_key(period, purchase.account, purchase.company), row_format.pack_pair(0, 0))
     note_opening(txn, period, purchase.account, purchase.company, 0, moment)
     return tried
 
@@ -200,8 +202,8 @@ def trials(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Met
 
 def is_charged(txn: ReadTransaction, account: str, company: str, now: datetime) -> bool:
     """Whether the company was charged in this calendar month, so that its record is free (D9)."""
-    txn.expect([row_format.FLOOR, _charge_key(month(now), account, company)])
-    return txn.get(_charge_key(month(clamp_to_retained(txn, now)), account, company)) is not None
+    txn.expect([row_format.FLOOR, charge_key(month(now), account, company)])
+    return txn.get(charge_key(month(clamp_to_retained(txn, now)), account, company)) is not None
 
 
 def recent_charges(txn: ReadTransaction, account: str, now: datetime) -> Sequence[Opening]:
@@ -258,16 +260,12 @@ def _spend(
         txn.put(key, row_format.pack_pair(bought, spent + from_packs))
 
 
-def charge_key(period: Period, purchase: Purchase) -> bytes:
+def charge_key(period: Period, account: str, company: str) -> bytes:
     """The key of the row of a charge.
 
     Raises:
         NotAllowedError: the company's identifier is too long for a store.
     """
-    return _charge_key(period, purchase.account, purchase.company)
-
-
-def _charge_key(period: Period, account: str, company: str) -> bytes:
     key = row_format.join(row_format.CHARGE, period.key, account, company)
     if len(key) > row_format.MAX_KEY:
         raise NotAllowedError(

@@ -100,7 +100,7 @@ def apply(
     elif sold and not wanted and account.plan == sold.plan:
         set_plan(txn, account.id, FREE, plans, api_tool=False)
     _put(txn, subscription, known + 1)
-    _is_applied(txn, subscription.id)
+    settle_unapplied(txn, subscription.id)
     return True
 
 
@@ -115,7 +115,7 @@ def add_pack(txn: WriteTransaction, pack: Payment) -> bool:
         return False
     add_credits(txn, pack.account, pack.credits)
     _put(txn, pack, 1)
-    _is_applied(txn, pack.id)
+    settle_unapplied(txn, pack.id)
     return True
 
 
@@ -140,11 +140,7 @@ def unapplied_payments(txn: ReadTransaction) -> Sequence[UnappliedPayment]:
 
 
 def settle_unapplied(txn: WriteTransaction, payment: str) -> bool:
-    """Forget a payment that the operator has settled; False if there is none such."""
-    return _is_applied(txn, payment)
-
-
-def _is_applied(txn: WriteTransaction, payment: str) -> bool:
+    """Delete the note of a payment that has an effect now, or that the operator settled; False without a note."""
     key = row_format.join(row_format.UNAPPLIED, payment)
     if txn.get(key) is None:
         return False

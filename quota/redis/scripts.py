@@ -184,7 +184,7 @@ def take_and_charge(
     """
     moment = clamp_to_floor(now, floor)
     today, period = day(moment), month(moment)
-    charge_key(period, purchase)  # raises what the ledger raises
+    charge_key(period, purchase.account, purchase.company)  # raises what the ledger raises
     names = (
         META,
         period_hash(row_format.CALLS, today.key),

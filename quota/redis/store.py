@@ -6,7 +6,7 @@ another writer changed its rows (`transaction.py`). Calls and pages have a conne
 queue each (`pipeline_queue.py`), so that a search never waits for a page.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import date, datetime
 from functools import partial
@@ -120,13 +120,19 @@ class RedisStore(LedgerStore):
     def take_and_charge(
         self, purchase: Purchase, now: datetime
     ) -> StoreFuture[tuple[Meter, Charge | None]]:
-        return self._charge(purchase, self.moment(now), count_call=True)
+        moment = self.moment(now)
+        return self._requests.script(
+            lambda floor: scripts.take_and_charge(floor, purchase, moment, count_call=True)
+        )
 
     # -- for edges -----------------------------------------------------------------
 
     def charge(self, purchase: Purchase, now: datetime) -> StoreFuture[tuple[Meter, Charge | None]]:
         """Charge a record whose call an edge has counted; the meter has no limit."""
-        return self._charge(purchase, self.moment(now), count_call=False)
+        moment = self.moment(now)
+        return self._requests.script(
+            lambda floor: scripts.take_and_charge(floor, purchase, moment, count_call=False)
+        )
 
     def move(
         self, account: str, name: str, calls: int, limit: int, parts: int, today: str
@@ -134,13 +140,6 @@ class RedisStore(LedgerStore):
         """Lend or take back calls, as `scripts.move`; repeated, it has the same result."""
         return self._requests.script(
             lambda floor: scripts.move(floor, account, name, calls, limit, parts, today)
-        )
-
-    def _charge(
-        self, purchase: Purchase, now: datetime, *, count_call: bool
-    ) -> StoreFuture[tuple[Meter, Charge | None]]:
-        return self._requests.script(
-            lambda floor: scripts.take_and_charge(floor, purchase, now, count_call=count_call)
         )
 
     # -- statistics ----------------------------------------------------------------
@@ -210,7 +209,9 @@ class RedisStore(LedgerStore):
 
     def table_rows(self, table: bytes) -> Iterator[tuple[bytes, bytes]]:
         if table == row_format.FLOOR:
-            yield from self.read(lambda txn: _row_if_any(txn, table)).result()
+            value = self.read(lambda txn: txn.get(table)).result()
+            if value is not None:
+                yield table, value
             return
         names = self._queue.call(self._hashes).result()
         for name in names:
@@ -242,8 +243,3 @@ def _owned_rows(key: bytes, reply: Reply) -> RedisTransaction:
     if reply:
         rows.enter_row(row_format.ACCOUNT + reply[1], reply[2])
     return rows
-
-
-def _row_if_any(txn: ReadTransaction, key: bytes) -> Sequence[tuple[bytes, bytes]]:
-    value = txn.get(key)
-    return [] if value is None else [(key, value)]

@@ -101,9 +101,8 @@ def companies(files: Sequence[ChangeFile]) -> Companies:
     several = np.flatnonzero(np.diff(starts) > 1).tolist()
     for first in range(0, len(several), _TOGETHER):
         chosen = several[first : first + _TOGETHER]
-        joined.unchanged[chosen] = _are_unchanged(
-            files, [joined.places(number) for number in chosen]
-        )
+        details = _details(files, [joined.places(number) for number in chosen])
+        joined.unchanged[chosen] = [not any(_net_fields(changes)) for changes in details]
     return joined
 
 
@@ -156,11 +155,6 @@ def find(files: Sequence[ChangeFile], known: Companies, filters: Sequence[Filter
         STAYING: was & becomes & ~known.unchanged,
     }
     return NetChanges(files, known, {kind: order[mask[order]] for kind, mask in kinds.items()})
-
-
-def _are_unchanged(files: Sequence[ChangeFile], wanted: Sequence[Sequence[Place]]) -> list[bool]:
-    """For each of these companies, whether nothing is left of its changes."""
-    return [not any(_net_fields(changes)) for changes in _details(files, wanted)]
 
 
 def _read(files: Sequence[ChangeFile], wanted: Sequence[Sequence[Place]]) -> list[NetChange]:

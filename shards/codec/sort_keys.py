@@ -74,11 +74,6 @@ def date_key(date: str | None) -> int:
     return int(date.replace("-", "").ljust(8, "0")) if date else 0
 
 
-def sort_by_key(keys: Keys, by_id: Rows) -> Rows:
-    """The rows in the order of their keys, ties in the order of `by_id`."""
-    return by_id[np.argsort(keys[by_id], kind="stable")]
-
-
 def ranks(order: Rows) -> Rows:
     """The inverse of a permutation: the place of each row.
 

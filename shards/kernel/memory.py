@@ -52,7 +52,11 @@ class Memory:
         values: list[float] = []
         for name, kind in type(record).__annotations__.items():
             value = getattr(record, name)
-            inline = isinstance(value, list) and bool(value) and not _is_record(value[0])
+            inline = (
+                isinstance(value, list)
+                and bool(value)
+                and isinstance(value[0], int | memoryview | bytes)
+            )
             held = value if inline else (value,)
             if isinstance(held[0], int | float):
                 codes += _code(kind) * len(held)
@@ -105,10 +109,6 @@ def _code(kind: object) -> str:
     if kind is types.f64:
         return "d"
     return "Q" if kind is types.u64 else "q"
-
-
-def _is_record(value: object) -> bool:
-    return not isinstance(value, int | memoryview | bytes)
 
 
 def kernel_array(array: NDArray[Any]) -> Any:

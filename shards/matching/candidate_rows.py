@@ -223,7 +223,9 @@ def further_spellings(words: Sequence[str]) -> list[Spelling]:
         if 2 <= len(word) <= 4 and word.isalpha():
             spellings += [Spelling(letter, group + i, 0.9) for i, letter in enumerate(word)]
             group += len(word)
-        spellings += [Spelling(text, place, 0.9) for text in _with_ligature(word)]
+        for i, letter in enumerate(word):
+            if letter == "u":  # `œ` may have been lost before it: uvre, sur
+                spellings.append(Spelling(word[:i] + "oe" + word[i:], place, 0.9))
         parts = _LETTERS_OR_DIGITS.findall(word)
         if len(parts) > 1:
             spellings += [Spelling(part, group + i, 0.9) for i, part in enumerate(parts)]
@@ -248,11 +250,6 @@ def initials(words: Sequence[str]) -> list[Spelling]:
         ends = range(place + 3, min(place + 5, len(letters)) + 1)
         found += [Spelling(letters[place:end], place, 0.9) for end in ends]
     return found
-
-
-def _with_ligature(word: str) -> list[str]:
-    """Where `œ` may have been lost, which is before `u`: uvre, sur."""
-    return [word[:i] + "oe" + word[i:] for i, letter in enumerate(word) if letter == "u"]
 
 
 def folded_words(shard: Shard, row: int) -> list[list[tuple[str, int]]]:

@@ -504,19 +504,16 @@ def _match_near(pair: _Pair, near: Near) -> None:
             comparison.beginnings += 1
             comparison.begun += right[j][1]
         else:
-            comparison.errors += int(cost)
-            _describe_error(left[i][0], right[j][0], int(cost), comparison)
+            word, other, errors = left[i][0], right[j][0], int(cost)
+            letters = len(min(word, other, key=len))
+            comparison.errors += errors
+            comparison.error_letters = min(comparison.error_letters or letters, letters)
+            comparison.slips += errors if set(word) == set(other) else 0
+            comparison.first_letters += word[0] != other[0]
             comparison.short_errors += cost == SHORT
-            comparison.known_errors += line.known.get(raw.get(left[i][0], left[i][0]), 0) > 0
+            comparison.known_errors += line.known.get(raw.get(word, word), 0) > 0
     left[:] = [pair for i, pair in enumerate(left) if i not in gone_left]
     right[:] = [pair for j, pair in enumerate(right) if j not in gone_right]
-
-
-def _describe_error(word: str, other: str, errors: int, comparison: NameComparison) -> None:
-    letters = len(min(word, other, key=len))
-    comparison.error_letters = min(comparison.error_letters or letters, letters)
-    comparison.slips += errors if set(word) == set(other) else 0
-    comparison.first_letters += word[0] != other[0]
 
 
 def is_number(word: str) -> bool:

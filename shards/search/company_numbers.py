@@ -127,14 +127,11 @@ def find_each(
     shards: Shards, wanted: Iterable[tuple[str, str]], notation: NumberNotation
 ) -> list[tuple[str, str] | None]:
     """Companies by country and identifier in any spelling, with the stored identifier; None for unknown ones."""
-    return [_stored_identifier(shards[iso2], identifier, notation) for iso2, identifier in wanted]
-
-
-def _stored_identifier(
-    shard: Shard, identifier: str, notation: NumberNotation
-) -> tuple[str, str] | None:
-    row = find_one(shard, identifier, notation)
-    return None if row is None else (shard.iso2, str(shard.company(row)["id"]))
+    companies: list[tuple[str, str] | None] = []
+    for iso2, identifier in wanted:
+        row = find_one(shards[iso2], identifier, notation)
+        companies.append(None if row is None else (iso2, str(shards[iso2].company(row)["id"])))
+    return companies
 
 
 def maybe_numbered(shards: Shards, number: str) -> list[CompanyPlace]:

@@ -524,7 +524,9 @@ def _chunks(run: Sequence[_Piece]) -> list[_Item]:
         for i in range(first + 1, len(run)):
             if run[i].is_digits:
                 last = i
-            elif len(run[i].text) > _LETTERS and not (run[i].glued and _is_glued(run, i + 1)):
+            elif len(run[i].text) > _LETTERS and not (
+                run[i].glued and i + 1 < len(run) and run[i + 1].glued
+            ):
                 break
         after = last + 1
         while after < len(run) and len(run[after].text) <= _LETTERS and after - last < 3:
@@ -540,10 +542,6 @@ def _chunks(run: Sequence[_Piece]) -> list[_Item]:
         )
         at = after
     return items
-
-
-def _is_glued(run: Sequence[_Piece], at: int) -> bool:
-    return at < len(run) and run[at].glued
 
 
 def _owned(items: Sequence[_Item]) -> list[tuple[_Label, _Chunk]]:

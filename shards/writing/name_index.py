@@ -20,7 +20,7 @@ from shards.codec import strings
 from shards.codec.arrays import Rows, flatnonzero, ranges, sort_distinct
 from shards.codec.folding import fold, fold_id
 from shards.codec.row_sets import Packing, mask_of
-from shards.codec.strings import END, Interval, Keys, SortedRows, Texts, interval_key, pair_key
+from shards.codec.strings import END, Interval, Keys, Texts, interval_key, pair_key
 from shards.format import (
     FORMER_NAME,
     OWNED,
@@ -158,20 +158,13 @@ def _append(
 
 def _numbers(noms: Texts, pieces: _Pieces) -> Numbers:
     """The pieces of names, by number, each name followed by _END_OF_NAME."""
-    batches = [_piece_numbers(batch, pieces) for batch in _batches(noms)]
-    return np.concatenate(batches) if batches else np.empty(0, dtype=np.uint32)
-
-
-def _batches(noms: Texts) -> Iterator[str]:
-    starts = noms.starts
+    batches = [np.empty(0, dtype=np.uint32)]
     for first in range(0, len(noms), _BATCH):
         end = min(first + _BATCH, len(noms))
-        yield bytes(noms.data[int(starts[first]) : int(starts[end])]).decode()
-
-
-def _piece_numbers(batch: str, pieces: _Pieces) -> Numbers:
-    parts = batch.replace("\n", f" {_END_OF_NAME} ").split()
-    return np.fromiter(map(pieces.__getitem__, parts), dtype=np.uint32, count=len(parts))
+        batch = bytes(noms.data[int(noms.starts[first]) : int(noms.starts[end])]).decode()
+        parts = batch.replace("\n", f" {_END_OF_NAME} ").split()
+        batches.append(np.fromiter(map(pieces.__getitem__, parts), np.uint32, len(parts)))
+    return np.concatenate(batches)
 
 
 def sort_names(names: FoldedNames, noms: Texts, by_id: Rows) -> Rows:
@@ -483,11 +476,6 @@ def fold_ids(ids: Texts) -> Texts:
         fold_id(ids[row].decode()) if row in mended else ids[row].decode()
         for row in range(len(ids))
     )
-
-
-def sort_identifiers(ids: Texts) -> SortedRows:
-    """The rows by the bytes of their identifiers; rows with the same identifier are a group."""
-    return strings.sort_texts(ids)
 
 
 def common_width(given: Texts) -> int:

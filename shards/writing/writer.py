@@ -258,7 +258,7 @@ def _by_id(columns: Columns) -> Rows:
     Raises:
         OutOfOrderError: an identifier occurs twice.
     """
-    ordered = name_index.sort_identifiers(columns.ids)
+    ordered = strings.sort_texts(columns.ids)
     twice = np.flatnonzero(ordered.group[1:] == ordered.group[:-1])
     if len(twice):
         identifier = columns.ids[int(ordered.rows[twice[0]])].decode()
@@ -375,7 +375,7 @@ def _write_identifiers(
     tables: ShardTables, ids: Texts, by_id: Rows, packing: Packing, sets: SetTables
 ) -> None:
     folded = name_index.fold_ids(ids)
-    by_folded = by_id if folded is ids else name_index.sort_identifiers(folded).rows
+    by_folded = by_id if folded is ids else strings.sort_texts(folded).rows
     ordered = name_index.take_texts(folded, by_folded)
     keys = name_index.sample_keys(ordered.data, ordered.starts[:-1])
     parts = {"rows": by_folded, "keys": keys, **_texts(ordered)}

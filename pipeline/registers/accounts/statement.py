@@ -256,7 +256,8 @@ def _one_per_line(
 def _choose_fact(same: Sequence[tuple[Fact, Element]], tally: Tally) -> tuple[Fact | None, Element]:
     """Choose one of the facts of one key and one date, or none (rule 3)."""
     element = same[0][1]
-    ordered = sorted((fact for fact, _ in same), key=_preference)
+    facts = (fact for fact, _ in same)
+    ordered = sorted(facts, key=lambda fact: (-_length(fact), -fact.precision))
     first = ordered[0]
     period = [fact for fact in ordered if _length(fact) == _length(first)]
     rivals = [fact for fact in period if fact.precision == first.precision]
@@ -267,10 +268,6 @@ def _choose_fact(same: Sequence[tuple[Fact, Element]], tally: Tally) -> tuple[Fa
         tally.counts["lignes d'annexe écartées (contradictoires)"] += 1
         return None, element
     return first, element
-
-
-def _preference(fact: Fact) -> tuple[int, float]:
-    return -_length(fact), -fact.precision
 
 
 def _length(fact: Fact) -> int:

@@ -107,8 +107,9 @@ def read(
         staged = entity.stage_rows(mapped, work)
         if declared.repeated:
             staged = entity.leave_out_repeated(staged, declared.repeated, work)
-        if auto := _default_revision(declared):
-            staged = _with_revisions(staged, auto, work)
+        revision = declared.columns.get("nace_version")
+        if revision and revision.auto:
+            staged = _with_revisions(staged, revision.auto, work)
         told = edition.date_of_head(declared.edition, files, declared.files)
         dated = edition.COLUMN if edition.COLUMN in declared.columns else declared.newest
         staged, dates = edition.add_dates(staged, main, told, dated)
@@ -234,11 +235,6 @@ def _first_failing(plan: pl.LazyFrame) -> int:
 
 
 # -- the revision of activity codes --------------------------------------------------
-
-
-def _default_revision(declared: Declaration) -> str | None:
-    column = declared.columns.get("nace_version")
-    return column.auto if column else None
 
 
 def _with_revisions(staged: pl.LazyFrame, default: str, work: Path) -> pl.LazyFrame:

@@ -125,18 +125,12 @@ def _unpack_file(kinds: Mapping[str, FileKind], file: Path, path: Path) -> list[
     parts: list[FilePart] = []
     suffixes = dict.fromkeys(suffix for kind in kinds.values() for suffix in kind.suffixes)
     for member in packing.members(file, suffixes, path.parent):
-        part = _unpack(file, member, kinds, path.with_name(f"{path.name}-{len(parts)}"))
+        shown = file.name if file.name.startswith(member.name) else f"{file.name}: {member.name}"
+        with _damage(shown):
+            part = _part(member, kinds, path.with_name(f"{path.name}-{len(parts)}"))
         if part is not None:
             parts.append(replace(part, file=file))
     return parts
-
-
-def _unpack(
-    file: Path, member: Member, kinds: Mapping[str, FileKind], path: Path
-) -> FilePart | None:
-    """`_part`, whose errors name the file and its member."""
-    with _damage(file.name if file.name.startswith(member.name) else f"{file.name}: {member.name}"):
-        return _part(member, kinds, path)
 
 
 @contextmanager

@@ -145,7 +145,7 @@ def test_identifiers_are_folded_and_their_frequent_prefixes_listed(ids: list[str
     folded = name_index.fold_ids(strings.pack(ids))
     assert listed(folded) == [fold_id(identifier) for identifier in ids]
 
-    by_folded = name_index.sort_identifiers(folded).rows
+    by_folded = strings.sort_texts(folded).rows
     ordered = name_index.take_texts(folded, by_folded)
     assert listed(ordered) == sorted(listed(folded))
     with patch.object(name_index, "heavy_size", lambda _: 1):
