@@ -39,8 +39,6 @@ _LONGEST_ATTACHED: Final = 12
 _REST: Final = 3
 # A label of ISO 20275 with fewer words is no sign of a legal form: "Trust", "Fonds".
 _LABEL_WORDS: Final = 2
-# Words that were compared with a form, and ends of names, at most.
-_REMEMBERED: Final = 4_096
 
 
 class LegalForm(NamedTuple):
@@ -75,10 +73,7 @@ class LegalForms:
         everywhere: dict[Words, LegalForm] = {}
         self._texts: dict[Words, set[str]] = {}
         self._single: dict[Words, set[str]] = {}
-        self._misspelt: dict[tuple[str, Words], bool] = {}
-        self._near: dict[tuple[str, Words], bool] = {}
         self._own: dict[str, set[Words]] = {}
-        self._behind: dict[tuple[str, int, Words], tuple[Words, frozenset[LegalForm]]] = {}
         self._add(given, everywhere, _spellings)
         self._add(given, everywhere, self._of_parts)
         # Those of no country are the forms at an end of a name only, and so are labels that say what a company does:
@@ -92,7 +87,6 @@ class LegalForms:
                 known.setdefault(words, form)
         # Most words begin no form: the words of the longest one that each word begins.
         self._longest = {iso2: _longest_sizes(known) for iso2, known in self._known.items()}
-        self._most_words = max(map(len, self._known[""]), default=0)
 
     def _add(
         self,
@@ -122,29 +116,9 @@ class LegalForms:
     def without_forms(self, folded: Words, iso2: str) -> tuple[Words, frozenset[LegalForm]]:
         """A folded name without the forms of a country (`""`: of all), at least one word; and these forms."""
         iso2 = iso2 if iso2 in self._known else ""
-        longest = self._longest[iso2]
+        known, longest, at_ends = self._known[iso2], self._longest[iso2], self._at_ends[iso2]
         if longest.keys().isdisjoint(folded):
             return folded, frozenset()
-        at = 0
-        while folded[at] not in longest:
-            at += 1
-        if not at:
-            return self._taken_out(folded, iso2)
-        # Many names end alike. Of the words before, none begins a form: only how many there are counts, and no more
-        # than the longest form has.
-        before = min(at, self._most_words)
-        key = iso2, before, folded[at:]
-        taken_out = self._behind.get(key)
-        if taken_out is None:
-            if len(self._behind) >= _REMEMBERED:
-                self._behind.clear()
-            words, forms = self._taken_out(folded[at - before :], iso2)
-            taken_out = self._behind[key] = words[before:], forms
-        return folded[:at] + taken_out[0], taken_out[1]
-
-    def _taken_out(self, folded: Words, iso2: str) -> tuple[Words, frozenset[LegalForm]]:
-        """The same, without a memory."""
-        known, longest, at_ends = self._known[iso2], self._longest[iso2], self._at_ends[iso2]
         words = list(folded)
         forms: set[LegalForm] = set()
         at = 0
@@ -172,15 +146,10 @@ class LegalForms:
         """Whether the word is a word of a form with a typing error."""
         if len(word) < _ONE_ERROR:
             return False
-        known = self._misspelt.get((word, form.name))
-        if known is None:
-            if len(self._misspelt) >= _REMEMBERED:
-                self._misspelt.clear()
-            most = 2 if len(word) >= _TWO_ERRORS else 1
-            words = self._single[form.name]
-            near = process.extractOne(word, words, scorer=OSA.distance, score_cutoff=most)
-            known = self._misspelt[word, form.name] = near is not None and near[1] > 0
-        return known
+        most = 2 if len(word) >= _TWO_ERRORS else 1
+        words = self._single[form.name]
+        near = process.extractOne(word, words, scorer=OSA.distance, score_cutoff=most)
+        return near is not None and near[1] > 0
 
     def is_own(self, form: LegalForm, iso2: str) -> bool:
         """Whether a form is one of this country."""
@@ -188,20 +157,16 @@ class LegalForms:
 
     def is_near(self, text: str, form: LegalForm) -> bool:
         """Whether a text without blanks is a whole form with at most a typing error: `o` of oü, `gmbhckg`."""
-        known = self._near.get((text, form.name))
-        if known is None:
-            if len(self._near) >= _REMEMBERED:
-                self._near.clear()
-            texts = self._texts[form.name]
-            known = text in texts or any(
-                _lacks_a_letter(text, other) for other in texts if len(other) <= _SHORT
-            )
-            if not known and len(text) >= _SHORT:
-                long = [other for other in texts if len(other) > _SHORT]
-                most = 2 if len(text) >= _TWO_ERRORS else 1
-                known = bool(process.extractOne(text, long, scorer=OSA.distance, score_cutoff=most))
-            self._near[text, form.name] = known
-        return known
+        texts = self._texts[form.name]
+        if text in texts:
+            return True
+        if any(_lacks_a_letter(text, other) for other in texts if len(other) <= _SHORT):
+            return True
+        if len(text) < _SHORT:
+            return False
+        long = [other for other in texts if len(other) > _SHORT]
+        most = 2 if len(text) >= _TWO_ERRORS else 1
+        return bool(process.extractOne(text, long, scorer=OSA.distance, score_cutoff=most))
 
     def words_without_form(self, word: str, iso2: str) -> Iterator[str]:
         """A word without the form that is at its end, or a long one in front: siemens of siemensag."""

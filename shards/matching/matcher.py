@@ -132,7 +132,7 @@ class Matcher:
     def match_all(self, lines: Sequence[Line], limit: int) -> list[MatchResult]:
         """The results of `match` of a batch of lines, which shares the work that does not depend on one line.
 
-        Words, and names of companies that several lines come upon, are looked up once.
+        Texts and names that several lines have are looked up once.
 
         Raises:
             CorruptError: a shard refers to what it does not have.
@@ -143,7 +143,6 @@ class Matcher:
     def _forget(self) -> None:
         """Forget what was remembered for the lines before."""
         self._rows.forget()
-        self._names.forget()
         self._spelled.clear()
         self._of_lines.clear()
 

@@ -1,7 +1,6 @@
 """Names of companies as they are compared, with all that follows from a name and its country alone.
 
-Words, and the names of rows, are remembered within a batch of lines: candidates of a line share words with it, and so
-with each other.
+A name is read from the numbers of its words, which the shard has by row, so no record is decompressed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,9 +14,6 @@ from shards.matching.name_tables import UMLAUTS, BareName, NameTables
 from shards.reader.shard import Shard
 from shards.search.generation_arrays import GenerationArrays
 
-# What is remembered at most: some 300 bytes a word, some 600 a row.
-_WORDS: Final = 65_536
-_ROWS: Final = 8_192
 _UNKNOWN: Final[Mapping[str, int]] = {}
 
 
@@ -28,75 +24,24 @@ class LineName(NamedTuple):
     told: Mapping[str, float]
 
 
-class _ToldWords(dict[int, Told]):
-    """The words of a shard by their numbers, and how much each tells."""
-
-    def __init__(self, shard: Shard) -> None:
-        super().__init__()
-        self._index, self._rows = shard.words, shard.rows
-
-    def __missing__(self, word: int) -> Told:
-        index = self._index
-        begin, stop = index.words.starts[word : word + 2].tolist()
-        low, high = index.starts[word : word + 2].tolist()
-        text = bytes(index.words.data[begin : stop - 1]).decode()
-        found = self[word] = text, information(self._rows, high - low)
-        return found
-
-
-class _Keys(dict[str, str]):
-    """What words must share to be the same."""
-
-    def __init__(self, tables: NameTables, *, umlauts: bool) -> None:
-        super().__init__()
-        self._tables, self._umlauts = tables, umlauts
-
-    def __missing__(self, word: str) -> str:
-        found = self[word] = self._tables.key(word, umlauts=self._umlauts)
-        return found
-
-
 class StoredNames:
-    """The names of the companies of a generation, with the memory of one thread."""
+    """The names of the companies of a generation."""
 
     def __init__(self, arrays: GenerationArrays, tables: NameTables) -> None:
         self._shards, self._tables = arrays.shards, tables
-        self._words: dict[int, _ToldWords] = {}
-        self._keys = {umlauts: _Keys(tables, umlauts=umlauts) for umlauts in (False, True)}
-        self._rows: dict[tuple[int, int], tuple[ComparedName, ...]] = {}
-
-    def forget(self) -> None:
-        """Make room, where it is short, before another batch."""
-        if sum(map(len, self._words.values())) > _WORDS:
-            self._words.clear()
-        for keys in self._keys.values():
-            if len(keys) > _WORDS:
-                keys.clear()
-        self._rows.clear()
 
     def names_of(self, number: int, row: int) -> tuple[ComparedName, ...]:
         """The present name of a row of a shard, and the former ones."""
-        found = self._rows.get((number, row))
-        if found is None:
-            found = self._read(number, row)
-            if len(self._rows) < _ROWS:
-                self._rows[number, row] = found
-        return found
-
-    def _read(self, number: int, row: int) -> tuple[ComparedName, ...]:
         shard = self._shards[number]
         index = shard.words
-        known = self._words.get(number)
-        if known is None:
-            known = self._words[number] = _ToldWords(shard)
         first, end = index.token_starts[row : row + 2].tolist()
         tokens: list[int] = index.tokens[first:end].tolist()
         names = []
         while FORMER_NAME in tokens:
             end = tokens.index(FORMER_NAME)
-            names.append(self._name(number, [known[word] for word in tokens[:end]]))
+            names.append(self._name(number, [_told(shard, word) for word in tokens[:end]]))
             tokens = tokens[end + 1 :]
-        names.append(self._name(number, [known[word] for word in tokens]))
+        names.append(self._name(number, [_told(shard, word) for word in tokens]))
         return tuple(names)
 
     def _name(self, number: int, words: Sequence[Told]) -> ComparedName:
@@ -133,9 +78,18 @@ class StoredNames:
         bare: BareName,
         told: Sequence[Told],
     ) -> ComparedName:
-        known_keys = self._keys[self._shards[number].iso2 in UMLAUTS]
-        keys = [known_keys[word] for word in bare.words]
+        umlauts = self._shards[number].iso2 in UMLAUTS
+        keys = [self._tables.key(word, umlauts=umlauts) for word in bare.words]
         is_ascii = "".join(bare.words).isascii()
         return ComparedName(
             told, keys, bare.forms, is_ascii, articles(bare.words), _UNKNOWN, written
         )
+
+
+def _told(shard: Shard, word: int) -> Told:
+    """A word of a shard by its number, and its information."""
+    index = shard.words
+    begin, stop = index.words.starts[word : word + 2].tolist()
+    low, high = index.starts[word : word + 2].tolist()
+    text = bytes(index.words.data[begin : stop - 1]).decode()
+    return text, information(shard.rows, high - low)

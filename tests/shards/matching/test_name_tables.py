@@ -1,7 +1,5 @@
 """Legal forms and abbreviations of the tables, as they are written in lists."""
 
-import random
-
 import pytest
 
 from serve.contract.seed_tables import name_tables
@@ -156,18 +154,3 @@ def test_numbers_and_letters_are_compared_by_what_they_stand_for(known: NameTabl
     assert key("four") == key("4") == key("vier")
     assert key("ромашка") == key("romashka")
     assert key("ψυχη") == "psychi"
-
-
-def test_forms_at_an_end_are_those_of_the_whole_name(known: NameTables) -> None:
-    chance = random.Random(1)
-    forms = {iso2: sorted(some) for iso2, some in known.forms._known.items() if len(some) > 1}
-    for _ in range(20_000):
-        iso2 = chance.choice(sorted(forms))
-        plain = tuple(chance.choices(["royal", "tool", "zephyr"], k=chance.randrange(8)))
-        one, other = chance.sample(forms[iso2], 2)
-        cut = chance.randrange(len(one) + 1)  # a form that is within another one
-        name = (*plain, *one[:cut], *other, *one[cut:], *plain[: chance.randrange(2)])
-
-        found = known.forms.without_forms(name, iso2)
-
-        assert found == known.forms._taken_out(name, iso2), name
