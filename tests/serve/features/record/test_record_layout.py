@@ -20,6 +20,8 @@ from tests.serve.surfaces.site.test_layout import MEASURE_LABELS, is_within
 from tests.serve.surfaces.site.visitor import member
 from tests.world import Company, company
 
+pytestmark = pytest.mark.slow
+
 NUMBER: Final = 60
 CHARTS: Final = 40
 _NAMES: Final = (

@@ -18,6 +18,8 @@ from tests.serve.surfaces.site.browser import PHONE, window
 from tests.serve.surfaces.site.test_browser import base, sign_up
 from tests.serve.surfaces.site.visitor import member
 
+pytestmark = pytest.mark.slow
+
 WIDTHS = (1440, 820, 390, 320)
 RECORD = "/societes/FR/552100554"
 # Losses and profits of hundreds of millions: the longest labels that a scale has.
