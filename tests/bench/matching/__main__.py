@@ -9,7 +9,6 @@ python -m tests.bench.matching measure DATA WORK [--lines 6000] [--seed 3] [--no
 Weights are fitted on lines of both noises that mean one half of the companies of the four large registers, and on the
 names that one half of the French companies typed; the other halves and the other countries are for measuring.
 python -m tests.bench.matching declared DATA index-egalite-fh.csv
-python -m tests.bench.matching exact DATA WORK [--lines 600] [--seed 5]
 python -m tests.bench.matching written DATA [FILE]
 python -m tests.bench.matching kinds DATA [--lines 300] [--seed 3] [--part other_half] [--kind KIND] [--show 5]
 python -m tests.bench.matching speed DATA [--lines 2000]
@@ -213,17 +212,6 @@ def measure_declared(data: Path, names: Path) -> None:
     _print_calibration(judged)
 
 
-def measure_exact(data: Path, work: Path, lines: int, seed: int) -> None:
-    """Print how many names that one company of its country has alone are `sur`."""
-    base = open_base(data)
-    matcher, drawn = _matcher(base), _labelled(base, work)
-    for iso2 in sorted(_FITTED):
-        judged = _judged(matcher, drawn.exact(iso2, lines, seed))
-        sure = [each for each in judged if each.sure]
-        wrong = sum(not each.right for each in sure)
-        print(f"{iso2}: sur {len(sure) / lines:.1%} of {lines}, {wrong} wrong")
-
-
 def measure_kinds(
     data: Path, lines: int, seed: int, part: str, chosen_kind: str | None, show: int
 ) -> None:
@@ -343,7 +331,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m tests.bench.matching", description=__doc__)
     parser.add_argument(
         "command",
-        choices=("split", "fit", "measure", "declared", "exact", "written", "kinds", "speed"),
+        choices=("split", "fit", "measure", "declared", "written", "kinds", "speed"),
     )
     parser.add_argument("source", type=Path)
     parser.add_argument("work", type=Path, nargs="?")
@@ -361,8 +349,6 @@ def main() -> None:
         fit_weights(given.source, given.work, given.lines, given.declared)
     elif given.command == "declared":
         measure_declared(given.source, given.work)
-    elif given.command == "exact":
-        measure_exact(given.source, given.work, given.lines, given.seed)
     elif given.command == "written":
         measure_written(given.source, given.work or Path(__file__).with_name("written.csv"))
     elif given.command == "kinds":

@@ -149,22 +149,6 @@ class LabelledLines:
             found.append(LabelledLine(line, truth, changes, max(0, alike - 1)))
         return found
 
-    def exact(self, iso2: str, count: int, seed: int) -> list[LabelledLine]:
-        """Names that one company of a country has alone, each in some case, half of them without the legal form."""
-        chance, shard = random.Random(seed), self._base[iso2]
-        found: list[LabelledLine] = []
-        while len(found) < count:
-            company = shard.company(chance.randrange(shard.rows))
-            name = company["nom"]
-            if self._names[iso2][self._bare(name, iso2)] > 1:
-                continue
-            if chance.random() < 0.5:
-                bare = self._tables.bare_name(tuple(fold(name).split()), iso2)
-                name = " ".join(bare.words)
-            line = Line(chance.choice((str.title, str.upper, str.lower))(name), (iso2,))
-            found.append(LabelledLine(line, (iso2, company["id"]), (), 0))
-        return found
-
     def _with_words(self, iso2: str, name: str) -> int:
         """How many companies have all words of a name in theirs, in this order."""
         words = " ".join(self._tables.bare_name(tuple(fold(name).split()), iso2).words)

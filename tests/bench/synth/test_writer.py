@@ -119,51 +119,9 @@ def test_a_build_takes_every_row(tmp_path: Path) -> None:
 
 
 def test_the_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code = main(["--companies", "30", "--seed", "1", "--out", str(tmp_path / "in")])
+    main(["--companies", "30", "--seed", "1", "--out", str(tmp_path / "in")])
 
-    assert code == 0
     assert capsys.readouterr().out == f"30 companies, 0 statement lines in {tmp_path / 'in'}\n"
-
-
-@pytest.mark.parametrize(
-    ("flag", "value", "remedy"),
-    [
-        ("--companies", "-1", "give a whole number of 0 or more"),
-        ("--companies", "1e6", "give a whole number of 0 or more"),
-        ("--seed", "-1", "give a whole number of 0 or more"),
-        ("--comptes", "1.5", "write 0 to 1"),
-        ("--jobs", "0", "give a whole number of 1 or more"),
-    ],
-)
-def test_wrong_use_names_the_value_and_the_remedy(
-    capsys: pytest.CaptureFixture[str], flag: str, value: str, remedy: str
-) -> None:
-    asked = {"--companies": "5", "--seed": "1", "--out": "in"} | {flag: value}
-
-    with pytest.raises(SystemExit) as stopped:
-        main([f"{name}={text}" for name, text in asked.items()])
-
-    last = capsys.readouterr().err.splitlines()[-1]
-    assert stopped.value.code == 2
-    assert repr(value) in last
-    assert remedy in last
-
-
-def test_a_failure_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "other.txt").touch()
-
-    assert main(["--companies", "30", "--seed", "1", "--out", str(tmp_path)]) == 1
-
-    error = capsys.readouterr().err
-    assert error.count("\n") == 1
-    assert error.startswith(f"error: {tmp_path} holds other.txt, ")
-
-
-def test_an_abbreviated_option_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        main(["--compan", "1", "--seed", "1", "--out", "d"])
-
-    assert "usage: python -m tests.bench.synth " in capsys.readouterr().err
 
 
 def test_every_drawn_column_is_canonical(companies: pl.DataFrame) -> None:
