@@ -129,14 +129,14 @@ BOMBS: dict[str, tuple[str, bytes, bytes]] = {
 def test_a_small_file_that_unpacks_to_much_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, packing_of: str
 ) -> None:
-    monkeypatch.setattr(packing, "SMALL", 1 << 20)
-    monkeypatch.setattr(filing, "LARGEST", 3 << 20)
+    monkeypatch.setattr(packing, "SMALL", 1 << 18)
+    monkeypatch.setattr(filing, "LARGEST", 3 << 18)
     name, beginning, piece = BOMBS[source]
     if source == "ee":
         with zipfile.ZipFile(next((RAW / "ee").glob("*lihtandmed*.zip"))) as archive:
             rows = archive.read(archive.namelist()[0])
         beginning, piece = rows.splitlines(keepends=True)[:2]
-    content = beginning + piece * ((4 << 20) // len(piece))
+    content = beginning + piece * ((1 << 20) // len(piece))
     file = tmp_path / f"{name}.zip"
     if "zip" in packing_of.split():
         file.write_bytes(
