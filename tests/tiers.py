@@ -18,8 +18,8 @@ the fixtures of its tests do.
 - `slow`: set by hand, on modules that take half a minute or more.
 """
 
-import ast
-from collections.abc import Collection, Iterator
+import re
+from collections.abc import Collection
 from functools import cache
 from pathlib import Path
 from typing import Final
@@ -37,7 +37,8 @@ LONG: Final = frozenset({
     "tests.serve.surfaces.docs.test_examples", "tests.serve.features.export.test_export",
     "tests.serve.features.export.test_worker", "tests.serve.features.export.workbook.test_sheets",
     "tests.serve.features.export.workbook.test_statements", "tests.serve.surfaces.site.test_hostile",
-    "tests.serve.http.test_held_loop", "tests.shards.codec.test_folding", "tests.shards.kernel.test_damage",
+    "tests.serve.http.test_held_loop", "tests.serve.test_products",
+    "tests.shards.codec.test_folding", "tests.shards.kernel.test_damage",
     "tests.shards.generations.test_publication", "tests.test_citations", "tests.test_complexity",
 })  # fmt: skip
 # Ways to start servers and processes, and tests that take as long.
@@ -47,6 +48,11 @@ SERVER: Final = frozenset({
     "tests.shards.kernel.test_candidates", "tests.shards.search.test_facets", "tests.shards.search.test_distribution",
     "tests.shards.mirror.test_mirror", "tests.shards.verify.test_invariants",
 })  # fmt: skip
+# To parse all modules takes each process of a run a second, these patterns a tenth.
+_NO_CODE: Final = re.compile(r'''("""|\'{3}).*?\1|#[^\n]*''', re.DOTALL)
+_IMPORT: Final = re.compile(
+    r"^ *(?:from ([\w.]+) import (\([^)]*\)|[^\n]+)|import ([^\n]+))", re.MULTILINE
+)
 LONG_FIXTURES: Final = frozenset({"crowded", "demo_data"})
 SERVER_FIXTURES: Final = frozenset({"served"})
 
@@ -87,30 +93,13 @@ def _helper(name: str) -> Path | None:
 
 @cache
 def _imported(path: Path) -> frozenset[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    names = {name for statement in _statements(tree) for name in _names(statement)}
+    """The modules that a file imports, at any depth, and itself: `from a import b` gives `a` and `a.b`."""
+    names: set[str] = set()
+    text = _NO_CODE.sub("", path.read_text(encoding="utf-8"))
+    for module, listed, plain in _IMPORT.findall(text):
+        parts = (listed or plain).strip("()").split(",")
+        imported = [part.split()[0] for part in parts if part.strip()]
+        names |= {module, *(f"{module}.{name}" for name in imported)} if module else {*imported}
     if path.is_relative_to(ROOT):
         names.add(".".join(path.relative_to(ROOT).with_suffix("").parts))
     return frozenset(names)
-
-
-def _statements(tree: ast.Module) -> Iterator[ast.AST]:
-    """All statements at any depth: an expression imports nothing."""
-    unread: list[ast.AST] = [tree]
-    while unread:
-        node = unread.pop()
-        yield node
-        unread += [
-            child
-            for child in ast.iter_child_nodes(node)
-            if isinstance(child, ast.stmt | ast.excepthandler | ast.match_case)
-        ]
-
-
-def _names(node: ast.AST) -> Iterator[str]:
-    """`import a.b` gives `a.b`; `from a import b` gives `a` and `a.b`."""
-    if isinstance(node, ast.Import):
-        yield from (alias.name for alias in node.names)
-    elif isinstance(node, ast.ImportFrom) and node.module:
-        yield node.module
-        yield from (f"{node.module}.{alias.name}" for alias in node.names)
