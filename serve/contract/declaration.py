@@ -151,19 +151,6 @@ def members(answer: DeclaredObject) -> dict[str, Any]:
     return {name: value for name, value in vars(answer).items() if value is not ABSENT}
 
 
-def plain_value(value: Any) -> Any:
-    """An answer as dictionaries and lists, without the keys that are absent and without encoded JSON."""
-    if isinstance(value, DeclaredObject):
-        return {
-            name: plain_value(member)
-            for name, member in members(value).items()
-            if not isinstance(member, orjson.Fragment)
-        }
-    if isinstance(value, Mapping):
-        return {name: plain_value(member) for name, member in value.items()}
-    return [plain_value(item) for item in value] if isinstance(value, (list, tuple)) else value
-
-
 # -- JSON Schema ------------------------------------------------------------------------
 
 Schema = dict[str, Any]

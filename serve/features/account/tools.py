@@ -1,18 +1,17 @@
 """The tool of a plan: its limits, what is left, and what the next plan allows."""
 
-from dataclasses import fields
 from typing import Any, Final
 
 from serve.access import admission, rights
 from serve.access.call import Request
 from serve.access.rights import VISITOR
 from serve.contract.answers import Quota
-from serve.contract.declaration import members
+from serve.contract.declaration import Schema, members, names_of
 from serve.contract.errors import ApiError
-from serve.features.account.answers import Compte, Compteurs
+from serve.features.account.answers import Compteurs
 from serve.features.account.operations import compte
 from serve.request import reader
-from serve.surfaces.mcp import results
+from serve.surfaces.mcp import results, tool_list
 from serve.surfaces.mcp.results import ToolResult
 from serve.surfaces.mcp.tool_list import Tool
 
@@ -26,35 +25,35 @@ _VISITOR_NOTE: Final = (
     "more, and financial statements; its key is sent as `Authorization: Bearer …`."
 )
 
-_METER: Final = results.answer_schema(
-    Quota,
-    "limite",
-    "utilise",
-    "restant",
-    "reinitialisation",
-    limite=results.COUNT,
-    utilise=results.COUNT,
-)
-
-PLAN: Final = results.answer_schema(
-    Compte,
-    "plan",
-    "limites",
-    nom=results.TEXT,
-    further={
+_TEXT: Final[Schema] = {"type": "string"}
+_OBJECT: Final[Schema] = {"type": "object"}
+_COUNT: Final[Schema] = {"type": "integer"}
+_METER: Final[Schema] = {
+    "type": "object",
+    "properties": {
+        "limite": _COUNT,
+        "utilise": _COUNT,
+        "restant": _COUNT,
+        "reinitialisation": _TEXT,
+    },
+}
+PLAN: Final[Schema] = {
+    "type": "object",
+    "properties": {
+        "plan": _TEXT,
+        "nom": _TEXT,
+        "limites": _OBJECT,
         "plan_souscrit": {
-            **results.TEXT,
+            **_TEXT,
             "description": "Paid for, where the API tool is missing to it.",
         },
-        **{one.name: _METER for one in fields(Compteurs)},
-        "credits": results.OBJECT,
-        "offre_suivante": {
-            **results.OBJECT,
-            "description": "The next plan; absent on the highest.",
-        },
-        **results.NOTE,
+        **{name: _METER for name in names_of(Compteurs)},
+        "credits": _OBJECT,
+        "offre_suivante": {**_OBJECT, "description": "The next plan; absent on the highest."},
     },
-)
+    "required": ["plan", "limites", "nom"],
+    "additionalProperties": False,
+}
 
 
 async def explain(call: Request) -> ToolResult:
@@ -106,4 +105,4 @@ def _meter(meter: Quota) -> dict[str, Any]:
     return {name: value for name, value in members(meter).items() if name != "type"}
 
 
-TOOLS: Final = (Tool("explain_plan", explain, PLAN, place=180, quotes=False),)
+TOOLS: Final = (Tool("explain_plan", explain, PLAN, tool_list.NOTE, place=180, quotes=False),)

@@ -7,16 +7,16 @@ import orjson
 
 from serve.access import admission
 from serve.access.call import PreparedCall, Request
-from serve.contract.answers import activities_of
-from serve.contract.declaration import members
+from serve.contract.feature import Product
 from serve.contract.parameters import IDS, Parameter
-from serve.features.changes.answers import ModificationsSuivies, ModificationSuivie
+from serve.features.changes.answers import ModificationsSuivies
 from serve.features.changes.modifications import CURSEUR, DEPUIS
 from serve.features.changes.watch import WatchResult, prepare_watch
 from serve.generation.open_generation import OpenGeneration
 from serve.request import values
 from serve.request.reader import Pairs
-from serve.surfaces.mcp import arguments, results
+from serve.surfaces.mcp import arguments, results, tool_list
+from serve.surfaces.mcp.pruning import ToolObject
 from serve.surfaces.mcp.results import ToolResult
 from serve.surfaces.mcp.tool_list import Tool
 
@@ -28,25 +28,13 @@ WATCHED_SEARCH: Final = Parameter("recherche", "{}", "object", text="tool-recher
 
 ARGUMENTS: Final = (SINCE, WATCHED_IDS, WATCHED_SEARCH, arguments.ROWS, CURSEUR)
 
-_CHANGE: Final = results.answer_schema(
-    ModificationSuivie,
-    champs={**results.OBJECT, "description": "Each changed field: [before, after]."},
-    cause={"description": "Why it entered or left: creee, supprimee, or the fields."},
-)
-
-CHANGES: Final = results.answer_schema(
+CHANGES: Final = ToolObject(
     ModificationsSuivies,
-    "depuis",
-    "total",
-    "plan",
-    jusque={**results.TEXT, "description": "The next `depuis`, after the last page."},
-    visibles={**results.COUNT, "description": "Changes that the plan shows."},
-    modifications=results.array_of(_CHANGE),
-    suivant={**results.TEXT, "description": "The `curseur` of the next page."},
-    ids_inconnus=results.ABOUT_SEARCH["ids_inconnus"],
-    activites_comprises=results.ABOUT_SEARCH["activites_comprises"],
-    further=results.NOTE,
-)
+    (
+        "generation", "limit", "plafond_resultats", "tronque", "restantes", "plafond_atteint",
+        "libelle",
+    ),
+)  # fmt: skip
 
 # Bytes that a change may take, so that one at least fits into an answer.
 _LARGEST_CHANGE: Final = 32 * 1024
@@ -63,7 +51,7 @@ async def changes(call: Request) -> ToolResult:
 
     result = await admission.perform(call, prepare)
     assert result.content is not None  # there is no tag, and so no 304
-    return results.of_result(result, _page_of_changes(result.content))
+    return results.of_result(result, _page_of_changes(result.content, call.context.product))
 
 
 def _watch_body(pairs: Pairs) -> bytes:
@@ -80,28 +68,18 @@ def _watch_body(pairs: Pairs) -> bytes:
     return orjson.dumps(body)
 
 
-def _page_of_changes(result: WatchResult) -> dict[str, Any]:
+def _page_of_changes(result: WatchResult, product: Product) -> dict[str, Any]:
     """The changes of a page that fit into an answer; `suivant` leads to the one after them."""
-
-    def document(changes: list[Any]) -> dict[str, Any]:
-        following = result._replace(changes=changes).suivant
-        return {
-            "depuis": result.watch.since,
-            "jusque": result.jusque,
-            "total": result.total,
-            "visibles": result.shown,
-            "plan": result.request.caller.plan.slug,
-            "modifications": changes,
-            **({"suivant": following} if following else {}),
-            **results.unknown_part(result.unknown or ()),
-            **results.understood_part(activities_of(result.activites)),
-        }
-
-    changes = [results.shorten_to_fit(members(one), _LARGEST_CHANGE) for one in result.changes]
-    shown = document(results.longest_fitting(changes, document))
+    page = CHANGES.document(result, product)
+    changes = [results.shorten_to_fit(one, _LARGEST_CHANGE) for one in page["modifications"]]
+    rows = results.longest_fitting(changes, lambda some: {**page, "modifications": some})
+    following = result._replace(changes=result.changes[: len(rows)]).suivant
+    shown = {**page, "modifications": rows, **({"suivant": following} if following else {})}
     if result.shown < result.total:
         shown["note"] = f"The plan shows {result.shown} of {result.total} changes of a search."
     return shown
 
 
-TOOLS: Final = (Tool("changes", changes, CHANGES, ARGUMENTS, ("depuis",), place=150),)
+TOOLS: Final = (
+    Tool("changes", changes, CHANGES, tool_list.NOTE, ARGUMENTS, ("depuis",), place=150),
+)

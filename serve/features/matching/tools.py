@@ -1,21 +1,21 @@
 """The tool that matches a list: the lines and the price are those of the route (extensions X5)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from serve.access import admission
 from serve.access.call import PreparedCall, Request
-from serve.contract.declaration import Schema, members
+from serve.contract.declaration import Schema
 from serve.contract.errors import ApiError
 from serve.contract.parameters import DEFAULT_CANDIDATES, LINES_PER_CALL, MOST_CANDIDATES
 from serve.features.matching import line_list
-from serve.features.matching.answers import Candidat, LigneRapprochee, LigneRefusee, Rapprochement
+from serve.features.matching.answers import Rapprochement
 from serve.features.matching.rapprochement import rapprochement
 from serve.generation.open_generation import OpenGeneration
-from serve.surfaces.mcp import arguments, results
+from serve.surfaces.mcp import arguments, results, tool_list
+from serve.surfaces.mcp.pruning import ToolObject
 from serve.surfaces.mcp.results import ToolResult
 from serve.surfaces.mcp.tool_list import Tool
-from shards.matching.line import AMBIGUOUS, LIKELY, NONE, SURE
 
 # A model reads every answer; a program sends longer lists to the route.
 MOST_LINES: Final = 30
@@ -69,42 +69,8 @@ INPUT: Final[Schema] = {
     "required": ["lignes"],
     "additionalProperties": False,
 }
-_CANDIDATE: Final[Schema] = {
-    "type": "object",
-    "properties": {
-        **{name: _TEXT for name in ("iso2", "id", "nom", "ville", "code_postal", "etat")},
-        "note": {"type": "number", "description": "Probability that it is the company."},
-        "raisons": {"type": "array", "items": _TEXT},
-        "raisons_codes": {
-            "type": "array",
-            "items": _TEXT,
-            "description": "Codes of the reasons, in that order: a closed list, in the API description.",
-        },
-    },
-    "required": ["iso2", "id", "nom", "note", "raisons", "raisons_codes"],
-    "additionalProperties": False,
-}
-OUTPUT: Final[Schema] = {
-    "type": "object",
-    "properties": {
-        "resultats": {
-            "type": "array",
-            "items": {
-                "type": "object",
-                "properties": {
-                    "cle": _TEXT,
-                    "verdict": {**_TEXT, "enum": [SURE, LIKELY, AMBIGUOUS, NONE]},
-                    "candidats": {"type": "array", "items": _CANDIDATE},
-                    "valeurs": {"type": "object", "description": "Values of `colonnes`."},
-                    "erreur": {"type": "object", "description": "Why the line is not matched."},
-                },
-            },
-        },
-        "note": {**_TEXT, "description": "What to do next, in English."},
-    },
-    "required": ["resultats"],
-    "additionalProperties": False,
-}
+MATCHES: Final = ToolObject(Rapprochement)
+
 _FEWER: Final = (
     "Only the best candidates are shown, so that the answer fits: send fewer lines for more."
 )
@@ -133,54 +99,47 @@ async def match(call: Request) -> ToolResult:
     await admission.admit(call)
     result = await admission.perform(call, prepare)
     assert result.content is not None  # a list has no tag, so there is no 304
-    return results.of_result(result, _fit_answers(result.content.resultats))
+    answers = MATCHES.document(result.content, call.context.product)["resultats"]
+    return results.of_result(result, _fit_answers(answers))
 
 
-def _fit_answers(answers: Sequence[LigneRapprochee | LigneRefusee]) -> dict[str, Any]:
+def _fit_answers(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """The answers, with as many candidates each, then as many values, as fit into one message."""
+    longest = max((len(one.get("candidats", ())) for one in answers), default=0)
     for most in range(MOST_CANDIDATES, 0, -1):
-        shown: dict[str, Any] = {"resultats": [_candidate(one, most) for one in answers]}
-        if most < max((len(_candidates(one)) for one in answers), default=0):
+        shown: dict[str, Any] = {"resultats": [_first_candidates(one, most) for one in answers]}
+        if most < longest:
             shown["note"] = _FEWER
         if results.fits(shown):
             return shown
-    for document in reversed(shown["resultats"]):
-        if document.pop("valeurs", None) is not None:
+    for answer in reversed(shown["resultats"]):
+        if answer.pop("valeurs", None) is not None:
             shown["note"] = _FEWER_VALUES
             if results.fits(shown):
                 break
     return shown
 
 
-def _candidates(answer: LigneRapprochee | LigneRefusee) -> Sequence[Candidat]:
-    return answer.candidats if isinstance(answer, LigneRapprochee) else ()
-
-
-def _candidate(answer: LigneRapprochee | LigneRefusee, most: int) -> dict[str, Any]:
-    shown = {name: value for name, value in members(answer).items() if value is not None}
-    if isinstance(answer, LigneRefusee):
-        shown["erreur"] = members(answer.erreur)
-    else:
-        shown["candidats"] = [
-            _shorten_candidate(candidate) for candidate in answer.candidats[:most]
-        ]
-    return shown
-
-
-def _shorten_candidate(candidate: Candidat) -> dict[str, Any]:
-    """A candidate without nulls, and without the end of a very long name."""
-    return {
-        name: value[:_LONGEST_NAME] if isinstance(value, str) else value
-        for name, value in members(candidate).items()
-        if value is not None
-    }
+def _first_candidates(answer: Mapping[str, Any], most: int) -> dict[str, Any]:
+    """An answer with `most` of its candidates, without the ends of very long names."""
+    if "candidats" not in answer:
+        return dict(answer)
+    candidates = [
+        {
+            name: value[:_LONGEST_NAME] if isinstance(value, str) else value
+            for name, value in candidate.items()
+        }
+        for candidate in answer["candidats"][:most]
+    ]
+    return {**answer, "candidats": candidates}
 
 
 TOOLS: Final = (
     Tool(
         "match_companies",
         match,
-        OUTPUT,
+        MATCHES,
+        tool_list.NOTE,
         input=INPUT,
         figures={"most_lines": MOST_LINES, "lines_per_call": LINES_PER_CALL},
         place=170,

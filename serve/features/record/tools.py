@@ -6,7 +6,6 @@ no credits. With statements it is the record of §4.5, at the price of the recor
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from itertools import groupby
 from typing import Any, Final, NamedTuple
 
@@ -14,19 +13,20 @@ from serve.access import admission
 from serve.access.call import PreparedCall, Request, Result
 from serve.access.envelope import Record
 from serve.contract import errors
-from serve.contract.company_answers import Fiche, LigneComptes
-from serve.contract.declaration import Schema, plain_value
+from serve.contract.company_answers import Fiche
+from serve.contract.declaration import Schema
 from serve.contract.errors import ApiError
+from serve.contract.feature import Product
 from serve.contract.parameters import ID, IDS, Parameter
 from serve.contract.statement_table import label_of
-from serve.features.record.answers import Groupe
 from serve.features.record.operations import exercices, identite, societe
 from serve.generation.open_generation import OpenGeneration
 from serve.request import values
 from serve.request.place_names import PlaceNames
 from serve.request.reader import Pairs
 from serve.request.values import AskedCompany
-from serve.surfaces.mcp import arguments, results
+from serve.surfaces.mcp import arguments, results, tool_list
+from serve.surfaces.mcp.pruning import ToolObject
 from serve.surfaces.mcp.results import ToolResult
 from serve.surfaces.mcp.tool_list import OperationTool, Tool
 from shards.codec.record import FIELDS
@@ -46,45 +46,53 @@ COMPANY: Final = (arguments.COUNTRY, ID, STATEMENTS, YEAR)
 COMPANIES: Final = (RECORDS,)
 
 
-@cache
-def company_schema() -> Schema:
-    """The schema of read_company."""
-    lines = results.array_of(results.answer_schema(LigneComptes, "libelle", "code", "valeur"))
-    statement = results.answer_schema(LigneComptes, "exercice", "etat", "devise", lignes=lines)
-    return results.answer_schema(
-        Fiche,
-        "plan",
-        societe=results.company_schema(FIELDS, described=False),
-        comptes={
-            **results.array_of(statement),
-            "description": "The latest year first; only if asked for.",
-        },
-        further={
-            "credits_debites": {**results.COUNT, "description": "What this call cost."},
-            "credits_restants": results.COUNT,
-            **results.NOTE,
-        },
-    )
+RECORD: Final = ToolObject(Fiche, ("comptes", "comptes_message", "droits"), company=FIELDS)
 
+_STATEMENTS: Final[Schema] = {
+    "type": "array",
+    "description": "The latest year first; only if asked for.",
+    "items": {
+        "type": "object",
+        "properties": {
+            "exercice": {"type": "integer"},
+            "etat": {"type": "string"},
+            "devise": {"type": "string"},
+            "lignes": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {
+                        "code": {"type": "string"},
+                        "libelle": {"type": "string"},
+                        "valeur": {"type": "number"},
+                    },
+                    "required": ["libelle"],
+                },
+            },
+        },
+        "required": ["exercice", "etat", "lignes"],
+    },
+}
 
-SEVERAL: Final = results.object_of(
-    {
+_TEXTS: Final[Schema] = {"type": "array", "items": {"type": "string"}}
+SEVERAL: Final[Schema] = {
+    "type": "object",
+    "properties": {
         "societes": {
-            **results.array_of(results.OBJECT),
+            "type": "array",
+            "items": {"type": "object"},
             "description": "Each as read_company shows it.",
         },
-        "ids_inconnus": results.ABOUT_SEARCH["ids_inconnus"],
-        "proches": {**results.OBJECT, "description": "Of an unknown item: the nearest companies."},
-        "ids_restants": {
-            **results.array_of(results.TEXT),
-            "description": "Not read, and not counted.",
+        "ids_inconnus": _TEXTS,
+        "proches": {
+            "type": "object",
+            "description": "Of an unknown item: the nearest companies.",
         },
-        **results.NOTE,
+        "ids_restants": {**_TEXTS, "description": "Not read, and not counted."},
     },
-    ["societes"],
-)
-
-GROUP: Final = results.answer_schema(Groupe, sources=results.array_of(results.TEXT))
+    "required": ["societes"],
+    "additionalProperties": False,
+}
 
 _WHOLE_RECORD: Final = (
     "GET /api/v1/societes/{iso2}/{id} with the same key has every line, free this month."
@@ -131,7 +139,10 @@ async def read(call: Request) -> ToolResult:
     result = await admission.perform(call, prepare)
     if result.content is None:
         return results.of_result(result, None)
-    return results.of_result(result, _document(result.content, result, wanted))
+    shown = _identity(result.content, call.context.product) | results.credits(result.headers)
+    if wanted.statements:
+        _add_statements(shown, result.content, result, wanted.year)
+    return results.of_result(result, shown)
 
 
 async def read_several(call: Request) -> ToolResult:
@@ -174,11 +185,8 @@ async def read_several(call: Request) -> ToolResult:
             absent[item] = refusal.extra.get("proches", ())
             refusal = None
         elif last.content is not None:
-            known.append(
-                results.shorten_to_fit(
-                    results.known_values(last.content.societe()), _LARGEST_RECORD
-                )
-            )
+            societe = _identity(last.content, call.context.product)["societe"]
+            known.append(results.shorten_to_fit(societe, _LARGEST_RECORD))
     return results.of_result(last._replace(error=refusal), document())
 
 
@@ -188,33 +196,6 @@ def _companies(pairs: Pairs, generation: OpenGeneration) -> Sequence[AskedCompan
     if not items:
         raise values.missing_value(RECORDS)
     return values.companies(items, generation.names)
-
-
-def group(_call: Request, result: Result[Groupe]) -> Mapping[str, Any]:
-    """The group of a company, as many children as fit."""
-    group_values = plain_value(result.content)
-    lists = {
-        name: [_link(one) for one in group_values[name] or ()] for name in ("parents", "enfants")
-    }
-    credits = [one["attribution_en"] for one in group_values["sources"]]
-    about = results.in_words(
-        {
-            **group_values,
-            "societe": results.known_values(group_values["societe"]),
-            "sources": credits,
-        }
-    )
-    if group_values["tete"]:
-        about["tete"] = _link(group_values["tete"])
-
-    def document(children: list[Any]) -> dict[str, Any]:
-        return {**about, "parents": lists["parents"], "enfants": children}
-
-    return document(results.longest_fitting(lists["enfants"], document))
-
-
-def _link(link: Mapping[str, Any]) -> dict[str, Any]:
-    return results.known_values(dict(link))
 
 
 def _of_company(request: Request) -> Request:
@@ -256,16 +237,19 @@ def _no_such_year(year: int | None, years: Sequence[str]) -> ApiError:
     )
 
 
-def _document(record: Record, result: Result[Record], wanted: _WantedStatements) -> dict[str, Any]:
-    societe = results.known_values(record.societe())
-    shown: dict[str, Any] = {"societe": societe, "plan": record.caller.plan.slug}
-    shown |= results.credits(result.headers)
+def _identity(record: Record, product: Product) -> dict[str, Any]:
+    """The company and the plan of a record."""
+    return RECORD.document(record._replace(statements=None, message=None), product)
+
+
+def _add_statements(
+    shown: dict[str, Any], record: Record, result: Result[Record], year: int | None
+) -> None:
+    """Add the statements that fit, and a note about the others."""
     if record.message is not None:
         shown["note"] = _NEEDS_CREDITS if result.status == _NO_CREDITS else _NEEDS_KEY
-        return shown
-    if not wanted.statements:
-        return shown
-    lines = [line for line in record.comptes() if wanted.year in (None, line["exercice"])]
+        return
+    lines = [line for line in record.comptes() if year in (None, line["exercice"])]
     fitting = results.longest_fitting(
         lines, lambda kept: {**shown, "comptes": _by_statement(kept), "note": _YEARS_LEFT_OUT}
     )
@@ -274,36 +258,54 @@ def _document(record: Record, result: Result[Record], wanted: _WantedStatements)
         shown["note"] = "No statements of this company are published here."
     elif len(fitting) < len(lines):
         of_year = f"Not all lines fit into one answer. {_WHOLE_RECORD}"
-        shown["note"] = _YEARS_LEFT_OUT if wanted.year is None else of_year
-    return shown
+        shown["note"] = _YEARS_LEFT_OUT if year is None else of_year
 
 
 def _by_statement(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """The lines by year and statement, in their order (E5); shared values stand once."""
     shared = groupby(lines, key=lambda line: (line["exercice"], line["etat"], line["devise"]))
     return [
-        results.known_values({"exercice": exercice, "etat": etat, "devise": devise})
+        _known({"exercice": exercice, "etat": etat, "devise": devise})
         | {"lignes": [_line(line) for line in kept]}
         for (exercice, etat, devise), kept in shared
     ]
 
 
 def _line(line: Mapping[str, Any]) -> dict[str, Any]:
-    named = {"libelle": label_of(line)}
-    return results.known_values({"code": line["code"], **named, "valeur": line["valeur"]})
+    return _known({"code": line["code"], "libelle": label_of(line), "valeur": line["valeur"]})
+
+
+def _known(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
 
 
 TOOLS: Final = (
-    Tool("read_company", read, company_schema, COMPANY, ("iso2", "id"), brief=False, place=100),
+    Tool(
+        "read_company",
+        read,
+        RECORD,
+        {"comptes": _STATEMENTS, **tool_list.CREDITS, **tool_list.NOTE},
+        COMPANY,
+        ("iso2", "id"),
+        brief=False,
+        place=100,
+    ),
     Tool(
         "read_companies",
         read_several,
         SEVERAL,
+        tool_list.NOTE,
         COMPANIES,
         ("ids",),
         figures={"most_records": MOST_RECORDS},
         place=110,
     ),
-    OperationTool("company_group", group, GROUP, place=140),
+    OperationTool(
+        "company_group",
+        without=("source", "sources.registre", "licence", "licence_adresse", "attribution"),
+        rows="enfants",
+        advice="The API has all of them.",
+        place=140,
+    ),
     OperationTool("look_up", place=160, quotes=False),
 )

@@ -1,15 +1,10 @@
-"""The call and the result of a tool, before the protocol wraps it: the text of a refusal, the size and the schema of a
-result.
+"""The result of a tool, before the protocol wraps it: the text of a refusal, and the size of a result.
 
 A refusal is written for a model, in English: the meaning of the error and its remedy, then the message
 of the route, which names the values. Values that a caller sent are cut, so that a response stays small.
-
-A schema (JSON Schema 2020-12) is that of the answer of the route, without texts and with the keys that the tool shows,
-whose names are French as in the API. The tools leave out keys that are null there, so only keys that are always there
-are required.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache
 from typing import Any, Final, NamedTuple
 
@@ -18,17 +13,13 @@ import orjson
 from quota import plans
 from serve.access import counter_headers
 from serve.access.call import Content, Result
-from serve.contract import company_fields, feature
-from serve.contract.answers import Activite
-from serve.contract.company_answers import TexteVoulu
-from serve.contract.declaration import AbsentKey, Schema, component_schema
 from serve.contract.errors import CODES, ApiError
 from serve.observe.metrics import REFUSALS
 from serve.request.reader import Pairs
 
 LARGEST: Final = 64 * 1024  # bytes of the response of any tool, in total
 AROUND: Final = 1_024  # bytes of the message around a result
-_LONGEST_TEXT: Final = 1_000  # characters of one value of a company
+_LONGEST_TEXT: Final = 1_000  # characters of a text of an answer
 _LENGTHS: Final = (_LONGEST_TEXT, 200, 50, 10)  # characters of a text, items of a list
 # The headers of a route's response that are also true of a tool: a tag or a location is not.
 _KEPT_HEADERS: Final = ("X-Quota-", "X-Credits-", "X-Plafond-", "RateLimit", "Retry-After")
@@ -36,11 +27,6 @@ _KEPT_HEADERS: Final = ("X-Quota-", "X-Credits-", "X-Plafond-", "RateLimit", "Re
 _MOST_VALUES: Final = 10  # values of a list
 _LONGEST_VALUE: Final = 200  # characters of a value
 _LONGEST_MESSAGE: Final = 1_500  # characters of a message, which contains such values
-
-# Items of `ids_inconnus` that are shown.
-_MOST_UNKNOWN: Final = 50
-# Classes of `activites_comprises` that are shown.
-_MOST_CLASSES: Final = 20
 
 # By code, in the words of the tools.
 _REMEDIES: Final[Mapping[str, str]] = {
@@ -104,23 +90,6 @@ def credits(headers: Mapping[str, str]) -> dict[str, int]:
     """What a call cost, and what is left, where its route says so."""
     names = {"credits_debites": "X-Credits-Debites", "credits_restants": "X-Credits-Restants"}
     return {name: int(headers[header]) for name, header in names.items() if header in headers}
-
-
-def pick(answer: object, names: Sequence[str]) -> dict[str, Any]:
-    """Some fields of an object of an answer."""
-    return {name: getattr(answer, name) for name in names}
-
-
-def unknown_part(items: Sequence[str]) -> dict[str, Any]:
-    """Items of `ids` that name no company, if there are some."""
-    return {"ids_inconnus": shorten(items, _MOST_UNKNOWN)} if items else {}
-
-
-def understood_part(classes: Sequence[Activite] | AbsentKey) -> dict[str, Any]:
-    """The classes that words name, if there are some."""
-    some = () if isinstance(classes, AbsentKey) else classes[:_MOST_CLASSES]
-    shown = [pick(one, ("nace", "libelle_en")) for one in some]
-    return {"activites_comprises": shown} if shown else {}
 
 
 def argument_value(pairs: Pairs, name: str) -> str:
@@ -193,7 +162,20 @@ def longest_fitting(items: list[Any], document: Callable[[list[Any]], Any]) -> l
     return items
 
 
-def shorten_to_fit(value: Any, room: int) -> Any:
+def fit_rows(document: dict[str, Any], rows: str, advice: str) -> dict[str, Any]:
+    """A document with as many items of its list `rows` as fit; a note says so if there are others."""
+    items = document.get(rows) or []
+    shown = longest_fitting(items, lambda some: {**document, rows: some})
+    if len(shown) == len(items):
+        return document
+    return {
+        **document,
+        rows: shown,
+        "note": f"Only the first {len(shown)} of `{rows}` fit. {advice}",
+    }
+
+
+def shorten_to_fit(value: Any, room: int = LARGEST - AROUND) -> Any:
     """A value, cut no further than it must be to take at most `room` bytes in a response."""
     for longest in _LENGTHS:
         shown = shorten(value, longest)
@@ -209,138 +191,18 @@ def shorten(value: Any, longest: int) -> Any:
     if isinstance(value, Mapping):
         return {name: shorten(part, longest) for name, part in value.items()}
     if isinstance(value, (list, tuple)):
-        more = len(value) - longest
-        shown = [shorten(part, longest) for part in value[:longest]]
-        return shown if more <= 0 else [*shown, f"… and {more} more"]
+        return first([shorten(part, longest) for part in value], longest)
     return value
 
 
-def known_values(company: dict[str, Any]) -> dict[str, Any]:
-    """The values of a company that are known: no nulls, and no text longer than a paragraph."""
-    return {name: _shorten_text(value) for name, value in company.items() if value is not None}
+def first(items: list[Any], most: int) -> list[Any]:
+    """The first of `items`; a list of texts ends with the number of the others."""
+    more = len(items) - most
+    if more <= 0:
+        return items
+    return [*items[:most], *([f"… and {more} more"] if isinstance(items[0], str) else [])]
 
 
-def _shorten_text(value: Any) -> Any:
-    if isinstance(value, str) and len(value) > _LONGEST_TEXT:
-        return f"{value[:_LONGEST_TEXT]}…"
-    return value
-
-
-def in_words(document: Mapping[str, Any]) -> dict[str, Any]:
-    """An object without nulls, and without the code of a reason: a model reads its words."""
-    return {
-        name: value for name, value in known_values(dict(document)).items() if name != "motif_code"
-    }
-
-
-# -- schemas of results -------------------------------------------------------------------
-
-# The fields of a company in a search: enough to choose one, not to describe it.
-COMPACT: Final = tuple(field.champ for field in company_fields.fields() if field.in_tools)
-_COMPANY_KEYS: Final = ("iso2", "id", "nom")
-
-TEXT: Final[Schema] = {"type": "string"}
-OBJECT: Final[Schema] = {"type": "object"}
-COUNT: Final[Schema] = {"type": "integer", "minimum": 0}
-COMPANY_COUNT: Final[Schema] = {**COUNT, "description": "Companies."}
-NOTE: Final = {"note": {**TEXT, "description": "What to do next, in English."}}
-CREDITS: Final = {"credits_debites": COUNT, "credits_restants": COUNT}
-# Keys of a caller's plan that a tool tells in its own way, or not at all.
-_KEYS_OF_THE_PLAN: Final = ("module", "plan_souscrit", "outil_api", "offre_suivante", "motif_code")
-
-
-def answer_schema(
-    kind: Any, *names: str, further: Mapping[str, Schema] | None = None, **said: Schema
-) -> Schema:
-    """The schema of an answer, or of a part of one, with its fields `names`, or else all but those of the plan.
-
-    Args:
-        further: keys that the tool alone has, and may leave out.
-        said: fields that a tool describes in words of its own, and keys that it alone has and always shows.
-    """
-    declared = component_schema(kind, "en")
-    own = declared["properties"]
-    shown = names or tuple(name for name in own if name not in _KEYS_OF_THE_PLAN)
-    properties = {
-        name: said[name] if name in said else _without_texts(own[name])
-        for name in dict.fromkeys((*shown, *said))
-    }
-    always = [
-        name
-        for name, schema in properties.items()
-        if name not in own
-        or (name in declared["required"] and _allows_null(own[name]) <= _allows_null(schema))
-    ]
-    return object_of(properties | dict(further or {}), always)
-
-
-def object_of(properties: Mapping[str, Schema], required: Sequence[str]) -> Schema:
-    return {
-        "type": "object",
-        "properties": dict(properties),
-        "required": list(required),
-        "additionalProperties": False,
-    }
-
-
-def _allows_null(schema: Schema) -> bool:
-    return "null" in schema.get("type", ()) or {"type": "null"} in schema.get("anyOf", ())
-
-
-def _without_texts(schema: Schema) -> Schema:
-    """A schema without texts and without null; an object has no more than its type."""
-    if "anyOf" in schema:
-        return _without_texts(schema["anyOf"][0])
-    if "$ref" in schema:
-        schema = _components().get(schema["$ref"].rpartition("/")[2], OBJECT)
-    kind = schema["type"]
-    kept = {"type": kind[0] if isinstance(kind, list) else kind}
-    if "minimum" in schema:
-        kept["minimum"] = schema["minimum"]
-    return kept | ({"items": _without_texts(schema["items"])} if "items" in schema else {})
-
-
-@cache
-def _components() -> Mapping[str, Schema]:
-    return feature.component_schemas("en")
-
-
-def array_of(of: Schema) -> Schema:
-    return {"type": "array", "items": of}
-
-
-def company_schema(names: Sequence[str], *, described: bool) -> Schema:
-    known = {field.champ: field for field in company_fields.fields()}
-    properties: dict[str, Schema] = {}
-    for name in names:
-        kind = known[name].json_type
-        properties[name] = array_of(TEXT) if kind == "array" else {"type": kind}
-        if described:
-            properties[name]["description"] = known[name].definition["en"]
-    return object_of(properties, _COMPANY_KEYS)
-
-
-TOTAL: Final = {**COUNT, "description": "Companies that match in the whole base, exactly."}
-# What an answer may say of the search that it was asked for; search_companies describes it.
-ABOUT_SEARCH: Final[Mapping[str, Schema]] = {
-    "pays_sans_donnees": array_of(TEXT),
-    "ids_inconnus": array_of(TEXT),
-    "activites_comprises": array_of(OBJECT),
-}
-PROPOSALS: Final[Mapping[str, Schema]] = {
-    "vouliez_vous_dire": array_of(OBJECT),
-    "recherches_proposees": array_of(OBJECT),
-}
-ABOUT_SEARCH_DESCRIBED: Final[Mapping[str, Schema]] = {
-    "pays_sans_donnees": {**array_of(TEXT), "description": "Countries without any data."},
-    "ids_inconnus": {**array_of(TEXT), "description": "Items of `ids` that name no company."},
-    "activites_comprises": {**array_of(OBJECT), "description": "What activite names; at most 20."},
-    "vouliez_vous_dire": {
-        **array_of(answer_schema(TexteVoulu)),
-        "description": "Nothing was found: what q may have meant, and how many companies that finds.",
-    },
-    "recherches_proposees": {
-        **array_of(OBJECT),
-        "description": "Nothing was found: activite, ville and q to send instead, and their total.",
-    },
-}
+def shorten_text(value: Any) -> Any:
+    """A value; a text is no longer than a paragraph."""
+    return _shorten(value, _LONGEST_TEXT) if isinstance(value, str) else value

@@ -14,18 +14,17 @@ from typing import Any, Final, NamedTuple
 
 from serve.access import admission
 from serve.access.call import PreparedCall, Request, Result
-from serve.contract.declaration import Schema, plain_value
+from serve.contract.declaration import Schema
 from serve.contract.feature import Operation, Product
 from serve.contract.parameters import Parameter
 from serve.contract.seed_tables import analysis_credits
 from serve.contract.text import feature_texts
 from serve.generation.open_generation import OpenGeneration
 from serve.surfaces.mcp import arguments, results
+from serve.surfaces.mcp.pruning import ToolObject
 from serve.surfaces.mcp.results import ToolResult
 
 Run = Callable[[Request], Awaitable[ToolResult]]
-# The document of a tool from the content of a result.
-Shape = Callable[[Request, Result[Any]], Mapping[str, Any]]
 
 # The other hints mean something only for tools that change things (server/tools, "ToolAnnotations").
 _ANNOTATIONS: Final = {"readOnlyHint": True, "openWorldHint": False}
@@ -37,29 +36,33 @@ THIRD_PARTIES: Final = (
 _CALL: Final = "Counts as one API call."
 _NO_FIGURES: Final[Mapping[str, int]] = MappingProxyType({})
 
-
-def whole_answer(_call: Request, result: Result[Any]) -> Mapping[str, Any]:
-    """The answer without nulls, its lists and texts cut until it fits."""
-    room = results.LARGEST - results.AROUND
-    shown: dict[str, Any] = results.shorten_to_fit(
-        results.known_values(plain_value(result.content)), room
-    )
-    return shown
+# Keys that a tool may add to the object of its route.
+NOTE: Final[Mapping[str, Schema]] = {"note": {"type": "string"}}
+CREDITS: Final[Mapping[str, Schema]] = {
+    "credits_debites": {"type": "integer"},
+    "credits_restants": {"type": "integer"},
+}
 
 
 class OperationTool(NamedTuple):
-    """A tool that is the operation with its name.
+    """A tool that is the operation with its name, and shows the object of its route (`ToolObject`).
 
     Attributes:
-        shape: makes the result shorter than the answer of the route.
-        output: the schema of that result; None for that of the answer.
+        without: keys of that object that are left out.
+        nulls: its keys whose null is a value.
+        rows: its list that is cut where the answer is too large; without one, all texts and lists are.
+        advice: how to have the rows that are left out.
+        adapt: changes the object further.
         place: tools are listed in the order of their places.
         quotes: its results quote texts of companies.
     """
 
     name: str
-    shape: Shape = whole_answer
-    output: Schema | None = None
+    without: tuple[str, ...] = ()
+    nulls: tuple[str, ...] = ()
+    rows: str = ""
+    advice: str = ""
+    adapt: Callable[[Request, dict[str, Any]], dict[str, Any]] | None = None
     place: int = 1_000
     quotes: bool = True
 
@@ -71,7 +74,8 @@ class Tool(NamedTuple):
     of its own reads its arguments itself.
 
     Attributes:
-        output: the schema of its results, or a function that makes it.
+        output: the schema of its results, or the object of a route that they show.
+        adds: schemas of further keys, which may be absent.
         quotes: its results quote texts of companies.
         brief: its filters are described by search_companies alone, its company by read_company.
         figures: values in its texts.
@@ -79,7 +83,8 @@ class Tool(NamedTuple):
 
     name: str
     run: Run
-    output: Schema | Callable[[], Schema]
+    output: ToolObject | Schema
+    adds: Mapping[str, Schema] = MappingProxyType({})
     arguments: tuple[Parameter, ...] = ()
     required: Sequence[str] = ()
     input: Schema | None = None
@@ -110,26 +115,27 @@ def tools(product: Product) -> dict[str, Tool]:
     declared = {tool.name: tool for module in product.modules("tools") for tool in module.TOOLS}
     operations = {one.tool: one for one in product.operations if one.tool}
     complete = [
-        _of_operation(operations[tool.name], tool)
+        _of_operation(operations[tool.name], tool, product)
         if isinstance(tool, OperationTool)
-        else _with_texts(tool, _CALL)
+        else _complete(tool, _CALL, product)
         for tool in {**{name: OperationTool(name) for name in operations}, **declared}.values()
     ]
     return {tool.name: tool for tool in sorted(complete, key=lambda tool: tool.place)}
 
 
-def _with_texts(tool: Tool, cost: str) -> Tool:
-    """A tool with what a model must know as well, its cost, and whose words it quotes."""
+def _complete(tool: Tool, cost: str, product: Product) -> Tool:
+    """A tool with its whole description and the schema of its results."""
     title, text, own_cost = (
         texts.en if (texts := feature_texts().get((tool.name, part))) else ""
         for part in ("title", "tool", "cost")
     )
     sentences = " ".join(part for part in (tool.description, text, own_cost or cost) if part)
     described = sentences.format(**tool.figures)
+    output = tool.output.schema(product) if isinstance(tool.output, ToolObject) else tool.output
     return tool._replace(
         title=title or tool.title,
         description=f"{described} {THIRD_PARTIES}" if tool.quotes else described,
-        output=tool.output() if callable(tool.output) else tool.output,
+        output={**output, "properties": {**output["properties"], **tool.adds}},
     )
 
 
@@ -145,12 +151,17 @@ def _cost(operation: Operation) -> str:
     )
 
 
-def _of_operation(operation: Operation, declared: OperationTool) -> Tool:
+def _of_operation(operation: Operation, declared: OperationTool, product: Product) -> Tool:
     """The tool of an operation."""
+    shown_object = ToolObject(operation.answer, declared.without, declared.nulls)
     tool = Tool(
         operation.tool,
-        of_operation(operation, declared.shape),
-        declared.output or results.answer_schema(operation.answer),
+        partial(_run, operation, declared, shown_object),
+        shown_object,
+        {
+            **(CREDITS if operation.kind == "analysis" else {}),
+            **(NOTE if declared.rows or declared.adapt else {}),
+        },
         arguments.operation_parameters(operation),
         (
             *arguments.path_names(operation),
@@ -162,7 +173,7 @@ def _of_operation(operation: Operation, declared: OperationTool) -> Tool:
         title=operation.summary.en,
         description=_first_sentence(operation.description.en),
     )
-    return _with_texts(tool, _cost(operation))
+    return _complete(tool, _cost(operation), product)
 
 
 def _first_sentence(text: str) -> str:
@@ -177,16 +188,21 @@ def _first_sentence(text: str) -> str:
 # -- a tool that is an operation: its rights and its price are those of the route -----------
 
 
-def of_operation(operation: Operation, shape: Shape) -> Callable[[Request], Awaitable[ToolResult]]:
-    """What runs an operation for a model."""
-    return partial(_run, operation, shape)
-
-
-async def _run(operation: Operation, shape: Shape, call: Request) -> ToolResult:
+async def _run(
+    operation: Operation, declared: OperationTool, shown_object: ToolObject, call: Request
+) -> ToolResult:
+    """The result of the route, as far as it fits."""
     result = await _result(operation, call)
     # An invalid key is a refusal that shows something; a 401 for accounts alone shows nothing.
-    shown = None if result.content is None else shape(call, result)
-    return results.of_result(result, shown)
+    if result.content is None:
+        return results.of_result(result, None)
+    shown = shown_object.document(result.content, call.context.product)
+    shown |= results.credits(result.headers)
+    if declared.adapt is not None:
+        shown = declared.adapt(call, shown)
+    if declared.rows:
+        return results.of_result(result, results.fit_rows(shown, declared.rows, declared.advice))
+    return results.of_result(result, results.shorten_to_fit(shown))
 
 
 async def _result(operation: Operation, call: Request) -> Result[Any]:

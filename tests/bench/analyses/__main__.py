@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
+import orjson
 
-from serve.contract.declaration import plain_value
 from serve.features.analyses import entreprise, marche
 from serve.generation import open_generation
 from serve.generation.open_generation import OpenGeneration
@@ -120,7 +120,7 @@ class Bench:
 
         made, times = _timed(ours)
         theirs, took = _once(lambda: self._duck.market(self._generation.shards, query, self._years))
-        _expect_market(Question("", "", query).text, plain_value(made), theirs)
+        _expect_market(Question("", "", query).text, orjson.loads(orjson.dumps(made)), theirs)
         return times._replace(duckdb=took)
 
     def companies(self, count: int, compared: int) -> None:
@@ -137,7 +137,8 @@ class Bench:
 
     def _company(self, shard: Shard, row: int) -> Any:
         found = entreprise._company(shard, row)
-        return plain_value(entreprise._analysis(found, self._generation, "integral", b"null"))
+        analysis = entreprise._analysis(found, self._generation, "integral", b"null")
+        return orjson.loads(analysis.json())
 
     def _expect_company(self, shard: Shard, row: int, made: Any) -> None:
         text = f"{shard.iso2} row {row}"
