@@ -268,7 +268,7 @@ def test_more_headcounts_than_16_bits_can_number(engine: Any) -> None:
     asked = (
         Query(ranges=(Range("effectif", 32_990),)),
         Query(ranges=(Range("effectif", 32_990),), site_web=True, tri="nom"),
-        Query(ranges=(Range("effectif", None, 12), Range("ca_eur", 3.0))),
+        Query(ranges=(Range("effectif", 12, 9_999), Range("ca_eur", 3.0))),
         Query(
             ranges=(Range("effectif", None, 20_000), Range("ca_eur", 6.0)),
             site_web=True,

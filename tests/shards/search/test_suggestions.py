@@ -1,5 +1,7 @@
 """Completion of a text, compared with the oracle: companies and words, in every choice of countries."""
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -45,6 +47,21 @@ def test_companies_and_words_are_those_of_the_oracle(
             towns = suggestions.towns(world.shards, q, pays, limit)
             expected = oracle.suggested_towns(found, q, pays)[:limit]
             assert [(oracle.folded(town), n) for town, n in towns] == expected
+
+
+@pytest.mark.parametrize("limit", [1, 3, 8, 20])
+def test_equal_scores_are_in_the_order_of_countries_and_identifiers(limit: int) -> None:
+    found = [
+        company(iso2, f"{n}", "Alpha Beta" if n % 2 else "Beta Alpha", score=n % 3)
+        for iso2 in COUNTRIES
+        for n in range(7)
+    ]
+    with OpenShards(found) as world:
+        for q, engine in itertools.product(("al", "alpha b", "beta al", "a"), ENGINES.values()):
+            best = [(one["iso2"], one["id"]) for one in oracle.suggested(found, q)][:limit]
+            completing = module_of(engine, suggestions)
+            shown = completing.companies(world.bases[id(engine)], q, (), limit)
+            assert [(c, world.shards[c].company(row)["id"]) for c, row in shown] == best
 
 
 @pytest.mark.parametrize("frequent", [True, False])
