@@ -39,9 +39,9 @@ class StoredNames:
         names = []
         while FORMER_NAME in tokens:
             end = tokens.index(FORMER_NAME)
-            names.append(self._name(number, [_told(shard, word) for word in tokens[:end]]))
+            names.append(self._name(number, [_read_word(shard, word) for word in tokens[:end]]))
             tokens = tokens[end + 1 :]
-        names.append(self._name(number, [_told(shard, word) for word in tokens]))
+        names.append(self._name(number, [_read_word(shard, word) for word in tokens]))
         return tuple(names)
 
     def _name(self, number: int, words: Sequence[Told]) -> ComparedName:
@@ -86,8 +86,8 @@ class StoredNames:
         )
 
 
-def _told(shard: Shard, word: int) -> Told:
-    """A word of a shard by its number, and its information."""
+def _read_word(shard: Shard, word: int) -> Told:
+    """The text of a word of a shard, and its information."""
     index = shard.words
     begin, stop = index.words.starts[word : word + 2].tolist()
     low, high = index.starts[word : word + 2].tolist()
