@@ -51,9 +51,7 @@ _KEPT: Final = 16 * 1024  # of them, the last ones, for the language of the erro
 # connection is closed.
 LINGERING_SECONDS: Final = 1.0
 
-# Seconds for some ten megabytes: slower than any line, shorter than a client needs to hold up a file.
-SENDING: Final = 600.0
-# A response in memory waits so many seconds for its client, and a second more for so many bytes.
+# A client has so many seconds to take the bytes that wait for it, and a second more for so many of them.
 PATIENCE: Final = 20.0
 _SLOWEST: Final = 16 * 1024
 
@@ -121,7 +119,7 @@ class _Connection(web.RequestHandler):
     reads are parsed in slices, and in each turn of the event loop one slice of all connections.
     """
 
-    __slots__ = ("_is_deaf", "_lanes", "_last_bytes", "_received", "_slices", "_unparsed")
+    __slots__ = ("_cut", "_is_deaf", "_lanes", "_last_bytes", "_received", "_slices", "_unparsed")
 
     def __init__(self, manager: "Server", **options: Any) -> None:
         super().__init__(manager, **options)
@@ -131,6 +129,7 @@ class _Connection(web.RequestHandler):
         self._last_bytes = b""
         self._unparsed = bytearray()
         self._is_deaf = False
+        self._cut: asyncio.TimerHandle | None = None
 
     def begin(self) -> None:
         """Take the bytes of the next request."""
@@ -193,24 +192,22 @@ class _Connection(web.RequestHandler):
         elif self._received <= MOST_RECEIVED:
             super()._resume_transport_reading()
 
-    async def finish_response(
-        self, request: web.BaseRequest, resp: web.StreamResponse, start_time: float | None
-    ) -> tuple[web.StreamResponse, bool]:
-        """Send a response; a client that does not take it in time is cut off.
+    def pause_writing(self) -> None:
+        """Wait for the client, which has more than 64 KiB to take; cut it off if it does not take them in time.
 
         One that takes nothing at all is cut off by the socket (serve/process/port.py).
         """
-        body = resp.body if isinstance(resp, web.Response) else None
-        seconds = PATIENCE + len(body) / _SLOWEST if isinstance(body, bytes) else SENDING
-        cut = asyncio.get_running_loop().call_later(seconds, self._cut_off)
-        try:
-            return await super().finish_response(request, resp, start_time)
-        finally:
-            cut.cancel()
+        super().pause_writing()
+        assert self.transport is not None
+        waiting = self.transport.get_write_buffer_size()
+        self._cut = asyncio.get_running_loop().call_later(
+            PATIENCE + waiting / _SLOWEST, self.transport.abort
+        )
 
-    def _cut_off(self) -> None:
-        if self.transport is not None:
-            self.transport.abort()
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        if self._cut is not None:
+            self._cut.cancel()
 
     def _make_error_handler(
         self, err_info: Any

@@ -11,24 +11,22 @@ from serve.access.call import DATA_VERSION, Response
 from serve.http.router import ALLOW, Route
 from serve.observe.log import RequestTrace
 
-JSON: Final = "application/json; charset=utf-8"
-
-SAFE: Final = {
+# Responses are data: a browser must not run, frame or reinterpret them.
+_ALWAYS: Final = {
+    "Content-Type": "application/json; charset=utf-8",
     "Server": "societes",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
-# Responses are data: a browser must not run, frame or reinterpret them.
-POLICY: Final = "default-src 'none'; frame-ancestors 'none'"
 
 # The headers of a page. With `no-referrer`, browsers would send forms without their origin.
-HTML: Final = {
+_PAGE: Final = {
     "Referrer-Policy": "same-origin",
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
-_HTML: Final = "text/html"
 
 # Not every browser understands `*` in Access-Control-Expose-Headers, so each is named (G2).
 EXPOSED: Final = (
@@ -67,22 +65,20 @@ def make_reply(response: Response, trace: RequestTrace, *, opened: bool) -> web.
     Args:
         opened: a browser of any origin may read the response (G2).
     """
-    own = dict(response.headers)
+    own = response.headers
     has_body = response.file is not None or len(response.body) > 0
-    kind = own.pop("Content-Type", JSON) if has_body else ""
-    policy = own.pop("Content-Security-Policy", POLICY)
-    page = dict(HTML) if kind.startswith(_HTML) else {}
-    if "frame-ancestors 'none'" not in policy:
-        page.pop("X-Frame-Options", None)
+    is_page = has_body and own.get("Content-Type", "").startswith("text/html")
     headers = {
-        **({"Content-Type": kind} if kind else {}),
-        **SAFE,
-        **page,
-        "Content-Security-Policy": policy,
+        **_ALWAYS,
+        **(_PAGE if is_page else {}),
         **(CORS if opened else {}),
         **own,
         "X-Request-Id": trace.request_id,
     }
+    if not has_body and "Content-Type" not in own:
+        del headers["Content-Type"]
+    if is_page and "frame-ancestors 'none'" not in headers["Content-Security-Policy"]:
+        del headers["X-Frame-Options"]
     if trace.generation:
         headers.setdefault(DATA_VERSION, trace.generation)
     if response.status != HTTPStatus.NOT_MODIFIED:

@@ -365,7 +365,8 @@ def test_a_slow_reader_holds_nothing_but_an_open_file(large: Place) -> None:
 
 def test_who_takes_too_long_is_cut_off(large: Place, monkeypatch: pytest.MonkeyPatch) -> None:
     """F6"""
-    monkeypatch.setattr("serve.http.connection.SENDING", 0.3)
+    monkeypatch.setattr("serve.http.connection.PATIENCE", 0.3)
+    monkeypatch.setattr("serve.http.connection._SLOWEST", 1 << 30)
 
     with slow_reader(large, large.served.customer("integral")) as connection:
         assert eventually(large.is_clean)
