@@ -27,7 +27,7 @@ from tests.quota.filling import create_account, create_key
 from tests.quota.servers import SYNCED, Server, free_port, running
 from tests.serve import world
 from tests.serve.client import Customer
-from tests.serve.processes import ask, eventually, line_of, started, stop
+from tests.serve.processes import ask, avoid_midnight, eventually, line_of, started, stop
 
 pytestmark = pytest.mark.slow
 
@@ -181,6 +181,7 @@ def cluster(tmp_path: Path, options: Sequence[str]) -> Iterator[Cluster]:
 
 
 def _customer(server: Server) -> Customer:
+    avoid_midnight()
     store, now = RedisStore(server.url, create=True), datetime.now(UTC)
     account = create_account(store, PLAN, PLANS, now).result().id
     key = create_key(store, account, PLANS, now).result()[1]

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Final
@@ -30,7 +30,7 @@ from tests.quota.filling import create_account, create_key
 from tests.quota.servers import KINDS, Server, running
 from tests.serve import world
 from tests.serve.client import Customer
-from tests.serve.processes import ask, children, eventually, line_of, started, stop
+from tests.serve.processes import ask, avoid_midnight, children, eventually, line_of, started, stop
 
 pytestmark = pytest.mark.slow
 
@@ -91,6 +91,7 @@ def hosts(data: Path, centre: Server, *flags: str, count: int = HOSTS) -> Iterat
 
 def customer_of(centre: Server) -> Customer:
     store = RedisStore(centre.url, create=True)
+    avoid_midnight()
     now = datetime.now(UTC)
     account = create_account(store, "data", PLANS, now, api_tool=True).result()
     _, text = create_key(store, account.id, PLANS, now).result()
@@ -131,7 +132,6 @@ def test_four_edges_serve_exactly_the_limit_though_the_centre_is_killed(
     data: Path, centre: Server
 ) -> None:
     """R6, R5: the kill comes while blocks are being reserved, and they are recovered"""
-    _skip_near_midnight()
     customer = customer_of(centre)
     counts, state = StatusCounts(), {"moment": "before"}
 
@@ -164,7 +164,6 @@ def test_without_their_centre_edges_serve_what_they_hold_and_not_a_call_more(
     data: Path, centre: Server
 ) -> None:
     """R5: then 503, never 429: another host may have calls left"""
-    _skip_near_midnight()
     customer = customer_of(centre)
 
     with hosts(data, centre, "--lease", "true") as addresses:
@@ -315,9 +314,3 @@ def test_rows_that_are_lost_are_503_until_they_are_back_also_for_a_new_worker(
 
 def _serves(address: str, customer: Customer) -> bool:
     return ask(address, SEARCH, customer.headers)[0] == 200
-
-
-def _skip_near_midnight() -> None:
-    soon = datetime.now(UTC) + timedelta(minutes=1)
-    if soon.date() != datetime.now(UTC).date():
-        pytest.skip("a new day begins within the test")

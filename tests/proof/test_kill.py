@@ -26,7 +26,7 @@ from tests import ROOT
 from tests.proof.hang import report
 from tests.proof.tools import next_line
 from tests.quota.filling import create_account, create_key
-from tests.serve.processes import children
+from tests.serve.processes import avoid_midnight, children
 from tests.world import company, publish
 
 WORKERS = 4
@@ -102,6 +102,7 @@ def test_no_charge_is_lost_or_doubled_and_no_limit_passed_when_workers_are_kille
     for number in range(ROUNDS):
         if number >= FEWEST and time.monotonic() > until:
             break
+        avoid_midnight()
         now = datetime.now(UTC)
         account = create_account(store, "free", PLANS, now).result(ANSWER_SECONDS)
         _, key = create_key(store, account.id, PLANS, now).result(ANSWER_SECONDS)

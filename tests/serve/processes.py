@@ -10,6 +10,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import IO
 
@@ -102,6 +103,15 @@ def stop(process: "subprocess.Popen[str]", number: int = signal.SIGTERM) -> tupl
 def logged_so_far(process: "subprocess.Popen[str]") -> str:
     """The log of a process that runs. It is read at places: the process writes at the position of the same file."""
     return os.pread(_LOGS[process.pid].fileno(), 1 << 20, 0).decode()
+
+
+def avoid_midnight(minutes: int = 2) -> None:
+    """Sleep until tomorrow if today has fewer `minutes` left: counters of a day begin anew at midnight UTC."""
+    now = datetime.now(UTC)
+    midnight = (now + timedelta(days=1)).replace(hour=0, minute=0, second=0, microsecond=0)
+    left = (midnight - now).total_seconds()
+    if left < 60 * minutes:
+        time.sleep(left + 1)
 
 
 def log(stderr: str) -> list[dict[str, object]]:

@@ -139,6 +139,6 @@ def test_a_name_that_no_collector_reads_is_refused(
     assert main(["nightly", str(config)]) == 1
 
     assert (
-        f"textfile in {config}: 'societes.txt' is no name that a collector reads; write societes.prom"
+        f"{config} [textfile]: 'societes.txt' is no name that a collector reads; write societes.prom"
         in (capsys.readouterr().err)
     )

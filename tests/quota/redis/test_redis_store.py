@@ -171,7 +171,7 @@ def test_what_was_acknowledged_outlives_a_killed_server(kind: str) -> None:
 
         used = _in_time(lambda: store.take("a_", 10**6, NOON)).used - 2
         assert {type(one) for one in refused} == {StoreUnavailable}
-        assert took < 1
+        assert took < 10  # those that waited for a time-out would take 200 s
         assert 500 < granted <= used <= 2_000
         store.close()
 

@@ -20,7 +20,16 @@ from tests.proof.tools import absent
 from tests.quota.filling import create_account, create_key
 from tests.serve import world
 from tests.serve.client import PLANS, Customer
-from tests.serve.processes import ask, children, eventually, line_of, log, started, stop
+from tests.serve.processes import (
+    ask,
+    avoid_midnight,
+    children,
+    eventually,
+    line_of,
+    log,
+    started,
+    stop,
+)
 from tests.world import company
 
 pytestmark = pytest.mark.slow
@@ -46,6 +55,7 @@ def store_of(data: Path) -> Iterator[LmdbStore]:
 
 
 def customer_of(data: Path, plan: str) -> Customer:
+    avoid_midnight()
     with store_of(data) as store:
         now = datetime.now(UTC)
         account = create_account(store, plan, PLANS, now, api_tool=plan == "data").result(10)

@@ -148,7 +148,7 @@ def test_a_worker_that_is_killed_costs_nothing_and_another_takes_its_place(place
     assert (reply.status, reply.code) == (503, "indisponible")
     assert reply.headers["Retry-After"]
     assert exports(place.served, customer) == 0
-    assert place.is_clean()
+    assert eventually(place.is_clean)
     assert get(place.served, customer).headers["X-Quota-Used"] == "1"
 
 
@@ -180,7 +180,7 @@ def test_a_client_that_goes_ends_the_work(place: Place) -> None:
         assert eventually(lambda: exports(served, customer) == 0)
         assert eventually(lambda: not place.workers())
 
-    assert place.is_clean()
+    assert eventually(place.is_clean)
 
 
 def test_the_third_export_that_is_left_in_an_hour_counts(tmp_path: Path) -> None:
@@ -199,7 +199,7 @@ def test_the_third_export_that_is_left_in_an_hour_counts(tmp_path: Path) -> None
             # A reservation that was neither counted nor released has ended after the hour.
             assert eventually(lambda: exports(served, customer) == counted)  # noqa: B023
 
-        assert place.is_clean()
+        assert eventually(place.is_clean)
 
 
 def test_a_workbook_that_takes_too_long_is_given_up(
@@ -213,7 +213,7 @@ def test_a_workbook_that_takes_too_long_is_given_up(
 
     assert (reply.status, reply.code) == (503, "indisponible")
     assert exports(place.served, customer) == 0
-    assert place.is_clean()
+    assert eventually(place.is_clean)
     monkeypatch.setattr(worker_pool, "MAKING", 60.0)
     assert get(place.served, customer).status == 200
 
@@ -281,7 +281,7 @@ def test_an_export_that_comes_after_its_time_has_no_place_any_more(place: Place)
     (reply,) = answers
     assert (reply.status, reply.code) == (429, "quota_export")
     assert exports(served, customer) == 2
-    assert place.is_clean()
+    assert eventually(place.is_clean)
 
 
 def test_a_store_that_fails_at_the_end_sends_no_file(tmp_path: Path) -> None:
@@ -302,7 +302,7 @@ def test_a_store_that_fails_at_the_end_sends_no_file(tmp_path: Path) -> None:
 
         assert (reply.status, reply.code) == (503, "indisponible")
         assert exports(place.served, customer) == 0
-        assert place.is_clean()
+        assert eventually(place.is_clean)
 
 
 # -- the client -------------------------------------------------------------------------

@@ -17,7 +17,7 @@ FLAGS = (
 )  # fmt: skip
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1280, "height": 900}
-TIMEOUT = 15_000  # milliseconds; a busy machine takes its time
+TIMEOUT = 60_000  # milliseconds; a busy machine takes its time
 
 
 @dataclass
