@@ -235,10 +235,10 @@ KEY: Final[Edit] = {
             "Recherche,pages,Les pages à montrer.,Pages to show.\n",
         ),
     ),
-    "serve/access/envelope.py": (
+    "serve/features/search/societes.py": (
         (
-            '            "pays_sans_donnees": ',
-            '            "pages": -(-self.visibles // max(1, self.limit)),\n',
+            "        offre_suivante=offer,",
+            "        pages=-(-visible.visibles // max(1, rights.effective_limit(window, total))),\n",
         ),
     ),
 }

@@ -21,9 +21,10 @@ from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any, BinaryIO, Final, Generic, NamedTuple, Protocol, TypeVar
 
+import orjson
+
 from quota.accounts import Account
 from quota.store.interface import Store
-from serve.access import envelope
 from serve.access.context import ServerContext
 from serve.access.counter_headers import NO_LIMITS, NOTHING_LEFT, BurstRemaining, PlanLimits
 from serve.access.rights import Caller
@@ -45,6 +46,7 @@ NO_STORE: Final = {"Cache-Control": "no-store"}
 # checks each time that the generation is still the same (G8).
 PRIVATE: Final = {"Cache-Control": "private, no-cache", "Vary": "Authorization"}
 
+_REFUSED_KEY: Final = 401
 _NO_HEADERS: Final[Mapping[str, str]] = MappingProxyType({})
 
 
@@ -199,7 +201,7 @@ class Result(NamedTuple, Generic[T_co]):
         body, error, headers = self.encoded().body or b"", self.error, self.headers
         if error is not None:
             headers = in_language(headers, lang)
-            body = envelope.with_error(body, error, lang) if body else error.body(lang)
+            body = with_error(body, error, lang) if body else error.body(lang)
         return Response(self.status, body, headers, self.outcome)
 
 
@@ -253,6 +255,19 @@ def of_error(error: ApiError, lang: str) -> Response:
     """The response to an error in `lang`; no cache keeps it."""
     headers = in_language(NO_STORE | error.headers, lang)
     return Response(error.status, error.body(lang), headers)
+
+
+def with_error(body: bytes, error: ApiError, lang: str) -> bytes:
+    """A JSON object with `erreur`, and the keys that belong to it, added.
+
+    The refusal of a key comes last, after the visitor's complete result (A1). The refusal of a charge
+    comes first, before the preview that is left of the record (D10, G9).
+    """
+    erreur = b'"erreur":%s' % orjson.dumps(error.erreur(lang))
+    extra = b"".join(b",%s:%s" % (orjson.dumps(k), orjson.dumps(v)) for k, v in error.extra.items())
+    if error.status == _REFUSED_KEY:
+        return b"%s,%s%s}" % (body[:-1], erreur, extra)
+    return b"{%s,%s%s}" % (erreur, body[1:-1], extra)
 
 
 def private_headers(tag: str, version: str, *, path: str = "", lang: str = "") -> dict[str, str]:

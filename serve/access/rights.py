@@ -18,7 +18,7 @@ or is told the first plan that has them.
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import fields
 from decimal import ROUND_HALF_UP, Decimal
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import orjson
 
@@ -63,6 +63,11 @@ class Caller(NamedTuple):
         if self.account is None or self.account.plan == self.plan.slug:
             return None
         return self.account.plan
+
+    def plan_keys(self) -> dict[str, Any]:
+        """The keys of an answer for the effective plan, and for the plan that is paid for, if that differs (A7)."""
+        paid = {"plan_souscrit": self.souscrit, "outil_api": False} if self.souscrit else {}
+        return {"plan": self.plan.slug, **paid}
 
 
 async def identify(

@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Final
 
-import orjson
-
 from quota.plans import SLUGS
 from serve.contract import seed_tables
 from serve.contract.declaration import (
@@ -91,7 +89,7 @@ class Quota(Component):
 Motif = Annotated[str, TextOf("Motif")]
 
 # JSON of the next plan, which is the same for all answers to a caller.
-OffreSuivante = Annotated[orjson.Fragment, EncodedJson(Offre | None)]
+OffreSuivante = Annotated[bytes, EncodedJson(Offre | None)]
 
 
 class SocieteNommee(DeclaredObject):

@@ -5,9 +5,7 @@ The company itself is stored JSON.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated
-
-import orjson
+from typing import Annotated, Any
 
 from serve.contract.answers import (
     Activite,
@@ -33,7 +31,7 @@ from serve.contract.declaration import (
     Positive,
     TextOf,
 )
-from shards.codec.record import ETATS
+from shards.codec import record
 from shards.query import STATES
 from shards.search.distribution import DIMENSIONS
 
@@ -54,8 +52,12 @@ class RechercheProposee(Component):
 
 
 # Of any size, where orjson has 64 bits.
-Offset = Annotated[orjson.Fragment, EncodedJson(Count)]
-SocietesDePage = Annotated[orjson.Fragment, EncodedJson(Sequence[Societe])]
+Offset = Annotated[bytes, EncodedJson(Count)]
+SocietesDePage = Annotated[bytes, EncodedJson(Sequence[Societe])]
+# As dictionaries, since only an answer itself leaves out the keys that are absent.
+RecherchesProposees = Annotated[
+    Sequence[Mapping[str, str | int]], EncodedJson(Sequence[RechercheProposee])
+]
 NomsTrouves = Annotated[
     Mapping[str, str], Keywords(examples=[{"UK:00944111": "ROYAL TOOL LIMITED"}])
 ]
@@ -81,7 +83,11 @@ class Recherche(AnswerObject):
     noms_trouves: NomsTrouves | AbsentKey = ABSENT
     vouliez_vous_dire: Sequence[TexteVoulu] | AbsentKey = ABSENT
     activites_comprises: ActivitesComprises | AbsentKey = ABSENT
-    recherches_proposees: Sequence[RechercheProposee] | AbsentKey = ABSENT
+    recherches_proposees: RecherchesProposees | AbsentKey = ABSENT
+
+    def companies(self) -> list[dict[str, Any]]:
+        """The companies of the page, decoded."""
+        return record.companies(self.societes[1:-1])
 
 
 class RechercheRefusee(Recherche):
@@ -170,7 +176,7 @@ class IdentificationRefusee(Identification):
     erreur: Erreur
 
 
-EtatFinancier = Annotated[str, KnownValues(ETATS)]
+EtatFinancier = Annotated[str, KnownValues(record.ETATS)]
 
 
 class LigneComptes(Component):
@@ -199,8 +205,8 @@ class Droits(Component):
     coordonnees: bool
 
 
-SocieteDeFiche = Annotated[orjson.Fragment, EncodedJson(Societe)]
-Comptes = Annotated[orjson.Fragment, EncodedJson(Sequence[LigneComptes])]
+SocieteDeFiche = Annotated[bytes, EncodedJson(Societe)]
+Comptes = Annotated[bytes, EncodedJson(Sequence[LigneComptes])]
 
 
 class Fiche(AnswerObject):
@@ -212,6 +218,14 @@ class Fiche(AnswerObject):
     offre_suivante: OffreSuivante
     plan_souscrit: CodePlan | AbsentKey = ABSENT
     outil_api: OutilApi | AbsentKey = ABSENT
+
+    def company(self) -> dict[str, Any]:
+        """The identity, decoded."""
+        return record.company(self.societe)
+
+    def lines(self) -> list[dict[str, Any]]:
+        """The statement lines, decoded; none where they are not part of the answer."""
+        return record.lines(self.comptes or None)
 
 
 class FicheRefusee(Fiche):

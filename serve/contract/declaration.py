@@ -20,6 +20,7 @@ from typing import (
     Any,
     ClassVar,
     Final,
+    Literal,
     NamedTuple,
     TypeVar,
     Union,
@@ -39,6 +40,9 @@ class AbsentKey(Enum):
     """The type of a key that an answer may leave out."""
 
     ABSENT = "absent"
+
+    def __bool__(self) -> Literal[False]:
+        return False
 
 
 ABSENT: Final = AbsentKey.ABSENT
@@ -63,7 +67,7 @@ class KnownValues(NamedTuple):
 
 
 class EncodedJson(NamedTuple):
-    """The type of a value that is JSON already (`orjson.Fragment`)."""
+    """The type of a value that is JSON already: bytes, which are sent as they are, or dictionaries."""
 
     kind: Any
 
@@ -114,7 +118,12 @@ class AnswerObject(Component):
 
     def json(self) -> bytes:
         """The answer as JSON, without the keys that are absent."""
-        return orjson.dumps(members(self))
+        return encode(members(self))
+
+
+def encode(answer: Mapping[str, Any]) -> bytes:
+    """An answer as JSON; bytes are JSON already."""
+    return orjson.dumps(answer, default=orjson.Fragment)
 
 
 def body_of_parameters(

@@ -236,11 +236,6 @@ class ProposedSearch(NamedTuple):
         """Those that it has, and the total."""
         return {name: value for name, value in self._asdict().items() if value}
 
-    def changes(self) -> dict[str, str]:
-        """The parameters of the search that it changes."""
-        filters = {"activite": self.activite, "ville": self.ville}
-        return {"q": self.q} | {name: value for name, value in filters.items() if value}
-
 
 class _Neighbours(NamedTuple):
     """Neighbours among the words of a text: the first, the end, and the activity or town that they name."""

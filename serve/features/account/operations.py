@@ -7,8 +7,6 @@ key it is 401 `compte_requis` (§7), for a visitor and for an invalid key alike,
 
 from typing import Final
 
-import orjson
-
 from quota.accounts import Account, Key, has_tool
 from quota.ledger import account_rows
 from quota.ledger.calls import Meter
@@ -73,7 +71,7 @@ async def compte(request: Request) -> Result[Compte]:
             reinitialisation=counter_headers.iso(usage.credits.reset),
         ),
         cles=[_key(key) for key in await keys],
-        offre_suivante=orjson.Fragment(request.offer),
+        offre_suivante=request.offer,
     )
     headers = counter_headers.calls(request.limits, usage.calls, request.left, request.now)
     return Result(200, content, {**NO_STORE, **headers}, "free")

@@ -9,8 +9,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
-import orjson
-
 from serve.access import rights
 from serve.access.call import PreparedCall, Request, Result, etag, private_headers
 from serve.access.company_path import locate, path_of, refuse_absent
@@ -74,7 +72,7 @@ def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Co
             plan=plan.slug,
             motif=motif and reasons.motif(motif, request.lang),
             comparables=_companies(near_companies, rows, request.lang),
-            offre_suivante=orjson.Fragment(request.offer),
+            offre_suivante=request.offer,
             motif_code=motif,
         )
         return Result(200, content, headers)

@@ -17,7 +17,6 @@ from functools import partial
 from typing import Any, Final, NamedTuple
 
 import numpy as np
-import orjson
 from numpy.typing import NDArray
 
 from serve.access import rights
@@ -136,7 +135,7 @@ def _analysis(
         rangs=_ranks(company, generation),
         alertes=_warnings(company.values, newest),
         score=_score(record),
-        offre_suivante=orjson.Fragment(offer),
+        offre_suivante=offer,
     )
 
 

@@ -10,8 +10,6 @@ from dataclasses import fields, replace
 from hashlib import blake2b
 from typing import Any, Final
 
-import orjson
-
 from serve.access import rights
 from serve.access.call import PreparedCall, Request, Result, etag, private_headers
 from serve.contract import reasons
@@ -96,7 +94,7 @@ def marche(request: Request, generation: OpenGeneration) -> PreparedCall[Analyse
             pays_sans_donnees=[iso2 for iso2 in query.pays if not base[iso2].rows] or ABSENT,
             ids_inconnus=ABSENT if unknown is None else unknown,
             activites_comprises=activities_of(query.activites) or ABSENT,
-            offre_suivante=orjson.Fragment(request.offer),
+            offre_suivante=request.offer,
         )
         return Result(200, content, headers, free=not figures.total)
 

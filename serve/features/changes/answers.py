@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
-import orjson
-
 from serve.contract.answers import ActivitesComprises, CodePlan, OffreSuivante
 from serve.contract.declaration import (
     ABSENT,
@@ -17,6 +15,7 @@ from serve.contract.declaration import (
     Keywords,
     KnownValues,
     TextOf,
+    encode,
     members,
 )
 from shards.changes.change_file import CREATED, DELETED, NATURES
@@ -52,7 +51,7 @@ class ChangesPage(DeclaredObject):
     suivant: str | None
 
 
-ModificationsDePage = Annotated[orjson.Fragment, EncodedJson(Sequence[Modification])]
+ModificationsDePage = Annotated[bytes, EncodedJson(Sequence[Modification])]
 
 
 class ListeModifications(AnswerObject, ChangesPage, name="Modifications"):
@@ -83,4 +82,4 @@ class ModificationsSuivies(AnswerObject, ChangesPage):
     def json(self) -> bytes:
         """The answer as JSON; its changes lack the keys that are absent, too."""
         changes = [members(one) for one in self.modifications]
-        return orjson.dumps({**members(self), "modifications": changes})
+        return encode({**members(self), "modifications": changes})

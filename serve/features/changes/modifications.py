@@ -13,8 +13,6 @@ from collections.abc import Sequence
 from hashlib import blake2b
 from typing import Any, Final, NamedTuple
 
-import orjson
-
 from serve.access import admission
 from serve.access.call import PreparedCall, Request, Result, etag, private_headers
 from serve.access.rights import Caller, page_rows
@@ -77,7 +75,7 @@ class ChangesEnvelope(NamedTuple):
             "visibles": self.visibles,
             "tronque": self.visibles < self.total,
             "restantes": self.total - self.visibles,
-            "offre_suivante": orjson.Fragment(request.offer),
+            "offre_suivante": request.offer,
             "suivant": self.suivant,
             "plafond_atteint": self.suivant is None and self.visibles < self.total,
         }
@@ -153,7 +151,7 @@ class ChangesResult(NamedTuple):
             page.limit,
             suivant,
         )
-        entries = orjson.Fragment(b"[" + b",".join(self.entries) + b"]")
+        entries = b"[%b]" % b",".join(self.entries)
         document = ListeModifications(**envelope.fields(self.request), modifications=entries)
         return document.json()
 

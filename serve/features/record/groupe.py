@@ -9,8 +9,6 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple
 
-import orjson
-
 from serve.access import rights
 from serve.access.call import PreparedCall, Request, Result, etag, private_headers
 from serve.access.company_path import locate, path_of, refuse_absent
@@ -193,7 +191,7 @@ def _group(
         anciens_liens=ended if links else None,
         sources=[_source(imported) for imported in imports] if links else [],
         motif_code=code,
-        offre_suivante=orjson.Fragment(request.offer),
+        offre_suivante=request.offer,
     )
 
 

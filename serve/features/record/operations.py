@@ -16,9 +16,10 @@ from serve.access.company_path import (
     refuse_absent,
     refuse_deleted,
 )
-from serve.access.envelope import Record
-from serve.access.rights import most_rows
+from serve.access.rights import Caller, most_rows
 from serve.contract import company_answers, errors, parameters, seed_tables
+from serve.contract.company_answers import Droits, Fiche
+from serve.contract.declaration import ABSENT
 from serve.contract.errors import ApiError
 from serve.contract.feature import RECORD_PATH, Feature, Operation, company_link
 from serve.contract.parameters import ID
@@ -39,7 +40,7 @@ _MICROSECONDS: Final = 30_000.0
 _PATH: Final = "/api/v1/identifiants/{valeur}"
 
 
-def societe(request: Request, generation: OpenGeneration) -> PreparedCall[Record]:
+def societe(request: Request, generation: OpenGeneration) -> PreparedCall[Fiche]:
     """The record of a company, as far as the caller's plan goes; without statements it costs no credits (X0).
 
     The company is looked up before the tag is compared: `If-None-Match: *` must not make an absent
@@ -51,7 +52,7 @@ def societe(request: Request, generation: OpenGeneration) -> PreparedCall[Record
     return _prepare_record(request, generation, with_statements=True)
 
 
-def identite(request: Request, generation: OpenGeneration) -> PreparedCall[Record]:
+def identite(request: Request, generation: OpenGeneration) -> PreparedCall[Fiche]:
     """The record without its statements: what a search shows of a company, at no credits."""
     return _prepare_record(request, generation, with_statements=False)
 
@@ -70,7 +71,7 @@ def exercices(request: Request, generation: OpenGeneration) -> list[int]:
 
 def _prepare_record(
     request: Request, generation: OpenGeneration, *, with_statements: bool
-) -> PreparedCall[Record]:
+) -> PreparedCall[Fiche]:
     generation = generation.at_version_of(request.pairs)
     shard, row = locate(request, generation)
     if row is None:
@@ -85,20 +86,46 @@ def _prepare_record(
     tag = etag(generation.id, plan.slug, caller.souscrit, offer, company, lang)
     headers = private_headers(tag, generation.id, path=path_of(company), lang=lang)
 
-    async def run() -> "Result[Record]":
+    async def run() -> "Result[Fiche]":
         identity = shard.record(row, coordonnees=plan.coordonnees)
         statements = (shard.comptes(row) or b"[]") if served else None
         said = message.in_language(lang) if message else None
-        record = Record(caller, offer, identity, plan.coordonnees, statements, said)
-        return Result(200, record, headers, free=not shard.has_comptes(row))
+        content = answer(caller, offer, identity, plan.coordonnees, statements, said)
+        return Result(200, content, headers, free=not shard.has_comptes(row))
 
-    def preview(error: ApiError) -> Record:
+    def preview(error: ApiError) -> Fiche:
         public = shard.record(row, coordonnees=False)
         said = error.texts.in_language(request.lang)
-        return Record(caller, offer, public, contacts=False, message=said)
+        return answer(caller, offer, public, contacts=False, message=said)
 
     cost = RECORD_CREDITS if served else 0
     return PreparedCall(run, tag, headers, company, cost, preview)
+
+
+def answer(
+    caller: Caller,
+    offer: bytes,
+    company: bytes,
+    contacts: bool,
+    statements: bytes | None = None,
+    message: str | None = None,
+) -> Fiche:
+    """The record of a company; `droits` are those of this answer (D12).
+
+    Args:
+        offer: JSON of `offre_suivante`.
+        company: JSON of its identity; `contacts`: whether it has contact values.
+        statements: JSON array of its statement lines, `[]` if it has none (E4); None where they are not part of it.
+        message: why the statements are withheld; None where they are not, or were not asked for.
+    """
+    return Fiche(
+        societe=company,
+        **caller.plan_keys(),
+        comptes=ABSENT if statements is None else statements,
+        comptes_message=ABSENT if message is None else message,
+        droits=Droits(etats_financiers=statements is not None, coordonnees=contacts),
+        offre_suivante=offer,
+    )
 
 
 def identifiants(
@@ -146,7 +173,7 @@ FEATURE: Final = Feature(
     (
         Operation(
             "readCompany", RECORD_PATH, "societe", "call", "Companies",
-            societe, company_answers.Fiche, company_answers.FicheRefusee, company_answers.FicheIndisponible, place=100,
+            societe, Fiche, company_answers.FicheRefusee, company_answers.FicheIndisponible, place=100,
             path_parameters=parameters.RECORD, parameters=parameters.PINNED, credits="fiche",
             headers=["Content-Location", "Content-Language"],
         ),

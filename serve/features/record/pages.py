@@ -17,9 +17,9 @@ from typing import Any, Final, NamedTuple, TypeVar
 from serve.access import admission, billing, rights
 from serve.access.call import Content, PreparedCall, Request, Response, Result
 from serve.access.company_path import locate, path_of
-from serve.access.envelope import Record
 from serve.access.rights import VISITOR, AnalysisTerms, Caller
 from serve.contract import seed_tables, statement_table
+from serve.contract.company_answers import Fiche
 from serve.contract.errors import ApiError
 from serve.contract.seed_tables import RECORD_CREDITS
 from serve.contract.statement_table import (
@@ -154,21 +154,21 @@ def _analysis_terms(request: PageRequest) -> AnalysisTerms | None:
 
 
 def _record_values(
-    request: PageRequest, generation: OpenGeneration, result: Result[Record]
+    request: PageRequest, generation: OpenGeneration, result: Result[Fiche]
 ) -> dict[str, Any]:
     """The values of the template for a record: full, preview or refused (402)."""
     content = result.content
     assert content is not None  # without If-None-Match there is no 304
-    lines = content.comptes()
-    company = content.societe()
+    lines = content.lines()
+    company = content.company()
     figures = KeyFigures(lines)
     reference = generation.reference
     return {
         "societe": company,
-        "contacts": content.contacts,
-        "offre": rights.offer(content.caller.plan, request.server.plans),
+        "contacts": content.droits.coordonnees,
+        "offre": rights.offer(request.server.plans[content.plan], request.server.plans),
         "refused": result.error,
-        "full": content.statements is not None,
+        "full": content.droits.etats_financiers,
         "names": formatting.labels(request, reference),
         "sub_sectors": formatting.sub_sector_names(request, reference),
         "slugs": {one.secteur: one.slug for one in reference.secteurs},

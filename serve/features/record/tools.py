@@ -11,10 +11,9 @@ from typing import Any, Final, NamedTuple
 
 from serve.access import admission
 from serve.access.call import PreparedCall, Request, Result
-from serve.access.envelope import Record
 from serve.contract import errors
 from serve.contract.company_answers import Fiche
-from serve.contract.declaration import Schema
+from serve.contract.declaration import ABSENT, Schema
 from serve.contract.errors import ApiError
 from serve.contract.feature import Product
 from serve.contract.parameters import ID, IDS, Parameter
@@ -131,7 +130,7 @@ async def read(call: Request) -> ToolResult:
     await admission.admit(call)
     wanted = _WantedStatements()
 
-    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Record]:
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Fiche]:
         nonlocal wanted
         wanted = _wanted_parts(request.pairs, generation.names)
         return _prepare_record(_of_company(request), generation, wanted)
@@ -150,10 +149,10 @@ async def read_several(call: Request) -> ToolResult:
     asked: Sequence[AskedCompany] = ()
     known: list[Any] = []
     absent: dict[str, Sequence[str]] = {}
-    last: Result[Record] = Result(200, None)
+    last: Result[Fiche] = Result(200, None)
     refusal: ApiError | None = None
 
-    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Record]:
+    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Fiche]:
         nonlocal asked
         asked = _companies(request.pairs, generation)
         one = asked[len(known) + len(absent)]
@@ -220,7 +219,7 @@ def _wanted_parts(pairs: Pairs, names: PlaceNames) -> _WantedStatements:
 
 def _prepare_record(
     request: Request, generation: OpenGeneration, wanted: _WantedStatements
-) -> PreparedCall[Record]:
+) -> PreparedCall[Fiche]:
     """The record, or only the identity if no statements are requested."""
     if not wanted.statements:
         return identite(request, generation)
@@ -237,19 +236,19 @@ def _no_such_year(year: int | None, years: Sequence[str]) -> ApiError:
     )
 
 
-def _identity(record: Record, product: Product) -> dict[str, Any]:
+def _identity(record: Fiche, product: Product) -> dict[str, Any]:
     """The company and the plan of a record."""
-    return RECORD.document(record._replace(statements=None, message=None), product)
+    return RECORD.document(replace(record, comptes=ABSENT, comptes_message=ABSENT), product)
 
 
 def _add_statements(
-    shown: dict[str, Any], record: Record, result: Result[Record], year: int | None
+    shown: dict[str, Any], record: Fiche, result: Result[Fiche], year: int | None
 ) -> None:
     """Add the statements that fit, and a note about the others."""
-    if record.message is not None:
+    if record.comptes_message:
         shown["note"] = _NEEDS_CREDITS if result.status == _NO_CREDITS else _NEEDS_KEY
         return
-    lines = [line for line in record.comptes() if year in (None, line["exercice"])]
+    lines = [line for line in record.lines() if year in (None, line["exercice"])]
     fitting = results.longest_fitting(
         lines, lambda kept: {**shown, "comptes": _by_statement(kept), "note": _YEARS_LEFT_OUT}
     )

@@ -14,9 +14,8 @@ from typing import Any, Final
 
 from serve.access import admission, rights
 from serve.access.call import Response, Result
-from serve.access.envelope import SearchResult
 from serve.contract import seed_tables
-from serve.contract.answers import activities_of
+from serve.contract.company_answers import Recherche
 from serve.contract.errors import ApiError
 from serve.contract.parameters import SEARCH
 from serve.features.search import explorer_filters, home_page, societes
@@ -134,7 +133,7 @@ def _normalise_numbers(request: PageRequest) -> PageRequest:
     return replace(request, pairs=pairs)
 
 
-async def _search(shown: SearchView) -> tuple[Result[SearchResult], Query]:
+async def _search(shown: SearchView) -> tuple[Result[Recherche], Query]:
     """A page of results, as the API gives it, and its query.
 
     Raises:
@@ -153,7 +152,7 @@ async def _search(shown: SearchView) -> tuple[Result[SearchResult], Query]:
 async def _result_values(
     shown: SearchView,
     restrictions: Sequence[Chip],
-    result: Result[SearchResult],
+    result: Result[Recherche],
     query: Query,
 ) -> dict[str, Any]:
     """The values of the template for the result of the search."""
@@ -174,12 +173,23 @@ async def _result_values(
         "outcome": result.outcome,
         "exports": await request.export_meter(),
         "found": search_result,
+        "offset": int(search_result.offset),
+        "proposed": [
+            _proposal(shown.form, one) for one in search_result.recherches_proposees or ()
+        ],
         "societes": search_result.companies(),
-        "understood": activities_of(search_result.activites),
+        "understood": search_result.activites_comprises or (),
         "offre": rights.offer(request.caller.plan, request.server.plans),
         "used": result.headers.get("X-Quota-Used"),
         "limit": result.headers.get("X-Quota-Limit"),
     }
+
+
+def _proposal(form: SearchForm, proposed: Mapping[str, Any]) -> dict[str, Any]:
+    """A proposed search with its address; a filter that it lacks is ""."""
+    filters = {name: str(value) for name, value in proposed.items() if name != "total"}
+    href = form.href(**{"q": "", **filters})
+    return {"activite": "", "ville": "", "q": "", **proposed, "href": href}
 
 
 def _error_values(shown: SearchView, error: ApiError) -> dict[str, Any]:

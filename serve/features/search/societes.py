@@ -1,14 +1,16 @@
 """GET /api/v1/societes: the search (§4.4)."""
 
 from functools import partial
-from typing import Final
+from typing import Any, Final
 from urllib.parse import quote_plus
 
 from serve.access import rights
 from serve.access.call import PreparedCall, Request, Result, etag, private_headers
-from serve.access.envelope import SearchResult
-from serve.access.rights import Window
+from serve.access.rights import Caller, Window
 from serve.contract import activities, seed_tables
+from serve.contract.answers import activities_of
+from serve.contract.company_answers import Recherche, TexteVoulu
+from serve.contract.declaration import ABSENT
 from serve.contract.parameters import SEARCH
 from serve.generation import company_ids
 from serve.generation.open_generation import EXPENSIVE_MICROSECONDS, OpenGeneration
@@ -17,14 +19,14 @@ from shards.query import Query
 from shards.search import result_page
 from shards.search.search import ShardSet, records, search, search_within
 from shards.suggest import proposals
-from shards.suggest.proposals import NearestText, ProposedSearch, Vocabulary
+from shards.suggest.proposals import Vocabulary
 
 # A longer Link header is left out: proxies refuse responses with larger headers, and the client knows
 # its own query.
 _LONGEST_LINK: Final = 4_000
 
 
-def societes(request: Request, generation: OpenGeneration) -> PreparedCall[SearchResult]:
+def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Recherche]:
     """A page of companies, for the caller's plan.
 
     Raises:
@@ -35,7 +37,7 @@ def societes(request: Request, generation: OpenGeneration) -> PreparedCall[Searc
 
 def page_of(
     request: Request, generation: OpenGeneration, asked: ParsedParameters
-) -> PreparedCall[SearchResult]:
+) -> PreparedCall[Recherche]:
     """The page of companies for parameters that were read with the generation that they name."""
     caller = request.caller
     plan = caller.plan
@@ -45,7 +47,7 @@ def page_of(
     headers = private_headers(tag, generation.id)
 
     # Quoted annotations of inner functions are not evaluated at each request.
-    async def run() -> "Result[SearchResult]":
+    async def run() -> "Result[Recherche]":
         # Past the cap only the total matters, however large the offset.
         first = window.offset if window.limit else 0
         base, limit = generation.shards, window.limit
@@ -57,24 +59,25 @@ def page_of(
             )
         rows = records(base, page.rows, coordonnees=plan.coordonnees)
         former = result_page.former_name_matches(rows, query.q) if query.q else ()
-        result = SearchResult(
+        proposed: dict[str, Any] = {}
+        if query.q and not page.total:
+            proposed = await generation.in_thread(
+                EXPENSIVE_MICROSECONDS, lambda: _proposals(base, query)
+            )
+        content = answer(
             caller,
             request.offer,
             window,
             page.total,
             rows,
-            sans_donnees=[iso2 for iso2 in query.pays if not base[iso2].rows],
-            ids_inconnus=unknown,
-            noms_trouves={f"{one.iso2}:{one.id}": one.nom for one in former},
-            activites=query.activites,
+            pays_sans_donnees=[iso2 for iso2 in query.pays if not base[iso2].rows] or ABSENT,
+            ids_inconnus=ABSENT if unknown is None else unknown,
+            noms_trouves={f"{one.iso2}:{one.id}": one.nom for one in former} or ABSENT,
+            activites_comprises=activities_of(query.activites) or ABSENT,
+            **proposed,
         )
-        if query.q and not page.total:
-            meant, proposed = await generation.in_thread(
-                EXPENSIVE_MICROSECONDS, lambda: _instead(base, query)
-            )
-            result = result._replace(vouliez_vous_dire=meant, recherches_proposees=proposed)
         link = _link(request, generation.id, window, page.total)
-        return Result(200, result, headers | link)
+        return Result(200, content, headers | link)
 
     prepared = PreparedCall(run, tag, headers)
     companies = asked.companies
@@ -84,14 +87,46 @@ def page_of(
     return prepared
 
 
-def _instead(base: ShardSet, query: Query) -> tuple[list[NearestText], list[ProposedSearch]]:
-    """The texts and searches that find something where `query` finds nothing (X4, X13)."""
+def answer(
+    caller: Caller, offer: bytes, window: Window, total: int, rows: bytes, **further: Any
+) -> Recherche:
+    """A page of a search, as far as the plan of the caller goes (§2.2).
+
+    Args:
+        offer: JSON of `offre_suivante`.
+        rows: JSON of the companies of the page, joined by commas.
+        further: the keys that only some searches have.
+    """
+    plan = caller.plan
+    visible = rights.visible_window(plan, total)
+    return Recherche(
+        total=total,
+        limit=rights.effective_limit(window, total),
+        offset=b"%d" % window.offset,
+        **caller.plan_keys(),
+        plafond_resultats=plan.resultats_par_recherche,
+        visibles=visible.visibles,
+        tronque=visible.tronque,
+        restantes=visible.restantes,
+        coordonnees=plan.coordonnees,
+        offre_suivante=offer,
+        apercu=rights.apercu(plan),
+        societes=b"[%b]" % rows,
+        **further,
+    )
+
+
+def _proposals(base: ShardSet, query: Query) -> dict[str, Any]:
+    """The keys with texts and searches that find something where `query` finds nothing (X4, X13)."""
     vocabulary = Vocabulary(activities.classes, activities.named_classes, activities.SILENT)
     proposed = proposals.proposals(base, query, vocabulary)
     meant = proposals.nearest_texts(base, query, seed_tables.number_notation())
     if not proposed and not meant:
         meant = proposals.longest_parts(base, query, activities.function_words())
-    return meant, proposed
+    return {
+        "vouliez_vous_dire": [TexteVoulu(q=one.q, total=one.total) for one in meant] or ABSENT,
+        "recherches_proposees": [one.filters() for one in proposed] or ABSENT,
+    }
 
 
 def _link(request: Request, version: str, window: Window, total: int) -> dict[str, str]:

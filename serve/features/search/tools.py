@@ -7,7 +7,6 @@ from typing import Any, Final
 from quota.plans import Plan
 from serve.access import admission
 from serve.access.call import Request, Result
-from serve.access.envelope import SearchResult
 from serve.contract.company_answers import Recherche
 from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
 from serve.features.search.societes import societes
@@ -47,13 +46,13 @@ async def search(call: Request) -> ToolResult:
     companies = document["societes"]
     rows = results.longest_fitting(companies, lambda some: {**document, "societes": some})
     shown = {**document, "societes": rows}
-    after = answer.offset + len(rows)
+    after = document["offset"] + len(rows)
     if rows and after < answer.visibles and not answer.apercu:
         shown["offset_suivant"] = after
     if named := document.get("noms_trouves"):
         keys = {f"{row['iso2']}:{row['id']}" for row in rows}
         shown["noms_trouves"] = {key: name for key, name in named.items() if key in keys}
-    following = answer.caller.plan.suivant
+    following = call.caller.plan.suivant
     plan = call.context.plans[following] if following else None
     if note := _note(call, answer, len(companies), plan):
         shown["note"] = note
@@ -98,7 +97,7 @@ def _value_count(entry: dict[str, Any]) -> dict[str, Any]:
 
 async def _search(
     call: Request, adapt: Callable[[Pairs], Pairs]
-) -> tuple[Result[SearchResult], SearchResult]:
+) -> tuple[Result[Recherche], Recherche]:
     """The result of the route for the arguments, once `adapt` has changed them."""
     await admission.admit(call)
     adapted = replace(call, read=lambda: adapt(call.pairs))
@@ -115,11 +114,11 @@ def _advice(call: Request) -> str:
     return f"{_NOTHING_FOUND}{text}{_LEAVE_OUT_FILTERS if filters else ''}"
 
 
-def _note(call: Request, result: SearchResult, rows: int, following: Plan | None) -> str:
+def _note(call: Request, result: Recherche, rows: int, following: Plan | None) -> str:
     """Advice on what to do next, or ""."""
     if not result.total:
         return _advice(call)
-    if not rows and result.offset:
+    if not rows and int(result.offset):
         return f"The offset is past the {result.visibles} companies that can be paged through."
     if not result.tronque:
         return ""

@@ -8,11 +8,12 @@ import orjson
 import pytest
 
 from quota import plans
-from serve.access import envelope, rights
-from serve.access.envelope import Record, SearchResult
+from serve.access import call, rights
 from serve.access.rights import Caller
 from serve.contract import errors
 from serve.contract.errors import ApiError
+from serve.features.record import operations
+from serve.features.search import societes
 
 PLANS = plans.load()
 OFFERS = rights.offers(PLANS)
@@ -88,7 +89,9 @@ def test_the_envelope_of_each_plan(slug: str) -> None:
     cap = plan.resultats_par_recherche
     window = rights.window(plan, 50, 0)
 
-    result = SearchResult(Caller(plan), OFFERS[slug], window, 18_700_000, b'{"id":"1"},{"id":"2"}')
+    result = societes.answer(
+        Caller(plan), OFFERS[slug], window, 18_700_000, b'{"id":"1"},{"id":"2"}'
+    )
 
     found = orjson.loads(result.json())
     assert list(found) == ENVELOPE
@@ -112,7 +115,7 @@ def test_an_empty_result_is_whole() -> None:
     """B9"""
     plan = PLANS["free"]
 
-    result = SearchResult(Caller(plan), b"null", rights.window(plan, 50, 0), 0, b"")
+    result = societes.answer(Caller(plan), b"null", rights.window(plan, 50, 0), 0, b"")
 
     found = orjson.loads(result.json())
 
@@ -125,7 +128,9 @@ def test_an_offset_of_any_size_is_echoed() -> None:
     plan = PLANS["free"]
     window = rights.window(plan, 50, 10**4_299)
 
-    assert b',"limit":0,"offset":1000' in SearchResult(Caller(plan), b"null", window, 7, b"").json()
+    assert (
+        b',"limit":0,"offset":1000' in societes.answer(Caller(plan), b"null", window, 7, b"").json()
+    )
 
 
 @pytest.mark.parametrize("slug", plans.SLUGS)
@@ -137,7 +142,9 @@ def test_the_record_of_each_plan(slug: str) -> None:
     comptes, message = (
         (b'[{"ordre":1}]', None) if entitled else (None, errors.text("comptes_d_un_visiteur").fr)
     )
-    record = Record(Caller(plan), OFFERS[slug], b'{"id":"1"}', plan.coordonnees, comptes, message)
+    record = operations.answer(
+        Caller(plan), OFFERS[slug], b'{"id":"1"}', plan.coordonnees, comptes, message
+    )
 
     found = orjson.loads(record.json())
     statements = "comptes" if entitled else "comptes_message"
@@ -156,14 +163,16 @@ def test_the_record_of_each_plan(slug: str) -> None:
 
 def test_a_company_without_statements_has_an_empty_list_of_them() -> None:
     """E4"""
-    record = Record(Caller(PLANS["free"]), b"null", b"{}", contacts=False, statements=b"[]")
+    record = operations.answer(
+        Caller(PLANS["free"]), b"null", b"{}", contacts=False, statements=b"[]"
+    )
 
     assert b'"comptes":[],' in record.json()
 
 
 def test_an_error_can_stand_beside_a_complete_answer() -> None:
     """A1"""
-    body = envelope.with_error(b'{"total":1}', ApiError("cle_invalide"), "fr")
+    body = call.with_error(b'{"total":1}', ApiError("cle_invalide"), "fr")
 
     assert orjson.loads(body) == {
         "total": 1,
@@ -176,8 +185,8 @@ def test_a_percent_sign_of_an_offer_or_a_name_stands_for_itself() -> None:
     offer = b'{"nom":"100 %d"}'
     rows = b'{"nom":"50% OFF"}'
     window = rights.Window(2, 0)
-    plain = SearchResult(caller, offer, window, 1, rows)
-    named = plain._replace(noms_trouves={"UK:1": "99%b"}, ids_inconnus=[])
+    plain = societes.answer(caller, offer, window, 1, rows)
+    named = replace(plain, noms_trouves={"UK:1": "99%b"}, ids_inconnus=[])
 
     first, second = orjson.loads(plain.json()), orjson.loads(named.json())
 

@@ -228,7 +228,7 @@ def test_a_record_that_fails_is_not_charged(
         raise RuntimeError("broken record")
 
     with monkeypatch.context() as patched:
-        patched.setattr("serve.access.envelope.Record.json", broken)
+        patched.setattr("serve.contract.company_answers.Fiche.json", broken)
         status = faulty.ask(RECORD, headers=customer.headers).status
 
     assert status == 500
