@@ -238,7 +238,7 @@ KEY: Final[Edit] = {
     "serve/features/search/societes.py": (
         (
             "        offre_suivante=offer,",
-            "        pages=-(-visible.visibles // max(1, rights.effective_limit(window, total))),\n",
+            "        pages=-(-visible // max(1, rights.effective_limit(window, total))),\n",
         ),
     ),
 }

@@ -8,29 +8,19 @@ the same meters and the same order of checks.
 
 The status of a call with an invalid key is 401, whatever else is wrong with the call (A1). Its body
 is what a visitor would get, and reports what else is wrong: nothing is ignored silently.
-
-The companies that an account matched are remembered, and a search that names them shows all of them (extensions X19).
-A match says which they are (`Result.matched`), and a search which companies it names where the plan would show
-fewer (`PreparedCall.named`). Without its store a match is answered and not remembered, and the plan decides what a
-search shows: neither is worth a 503.
 """
 
-import logging
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Final, TypeVar
 
 from quota.errors import StoreUnavailable
-from quota.ledger import activity
-from quota.store.interface import Store
-from serve.access import billing, counter_headers, loop_guard
+from serve.access import billing, loop_guard, own_matches
 from serve.access.billing import UnchargedError
 from serve.access.call import (
     NO_STORE,
     Content,
     Prepare,
-    PreparedCall,
     PublicList,
     Request,
     Response,
@@ -42,9 +32,6 @@ from serve.access.counter_headers import Headers
 from serve.access.rights import identify, tool_remedy
 from serve.contract import errors
 from serve.contract.errors import ApiError
-from serve.contract.parameters import MOST_IDS
-from serve.generation.open_generation import OpenGeneration
-from serve.observe.log import RequestTrace
 
 # The headers of a visitor's response that are also true of a 401: a tag or a location is not.
 _TRUE_OF_401: Final = (
@@ -54,8 +41,6 @@ _TRUE_OF_401: Final = (
 
 # Bytes of a body of a caller without an account.
 VISITOR_BODY: Final = 64 << 10
-
-_log: Final = logging.getLogger("serve.access.admission")
 
 T = TypeVar("T", bound=Content)
 
@@ -130,16 +115,24 @@ async def perform(request: Request, prepare: Prepare[T]) -> Result[T]:
     with request.context.published.lease() as generation:
         request.trace.generation = generation.id
         try:
-            prepared = await loop_guard.parse(request.size, partial(prepare, request, generation))
+            if request.size:
+                prepared = await loop_guard.parse(
+                    request.size, partial(prepare, request, generation)
+                )
+            else:
+                prepared = prepare(request, generation)
             if prepared.named:
-                prepared = await _prepare_named(request, generation, prepare, prepared)
+                await own_matches.show_named(request, await prepared.named())
+                prepared = prepare(request, generation)
             result = await billing.run(prepared, request)
         except ApiError as error:
             if request.caller.refused:
                 raise _bad_key(error) from error
             raise
         if result.matched and request.caller.account:
-            await remember_matches(request.store, request.account.id, result.matched, request.trace)
+            await own_matches.remember(
+                request.store, request.account.id, result.matched, request.trace
+            )
     return _with_bad_key(result) if request.caller.refused else result
 
 
@@ -213,49 +206,3 @@ def _bad_key(error: ApiError) -> ApiError:
 
 def _true_of_401(headers: Mapping[str, str]) -> dict[str, str]:
     return {name: headers[name] for name in _TRUE_OF_401 if name in headers}
-
-
-async def remember_matches(
-    store: Store, account: str, matched: Sequence[tuple[str, str]], trace: RequestTrace
-) -> None:
-    """Remember the companies that lines of a list mean, or that a person chose for them."""
-    try:
-        await store.submit(activity.note_matches, account, _texts(matched))
-    except StoreUnavailable as error:
-        _warn_of_matches("matches are not remembered", error, trace)
-
-
-async def _prepare_named(
-    request: Request, generation: OpenGeneration, prepare: Prepare[T], prepared: PreparedCall[T]
-) -> PreparedCall[T]:
-    """A search that names companies: the account sees all of them if it has matched all that exist (X19)."""
-    assert prepared.named
-    request.named = await prepared.named()
-    if await _are_matched(request, request.named.known):
-        plan = replace(
-            request.caller.plan,
-            resultats_par_recherche=max(MOST_IDS, request.caller.plan.resultats_par_recherche),
-            lignes_par_appel=max(MOST_IDS, request.caller.plan.lignes_par_appel),
-        )
-        request.caller = request.caller._replace(plan=plan)
-        request.limits = counter_headers.plan_limits(plan, request.context.config.debit)
-    return prepare(request, generation)
-
-
-async def _are_matched(request: Request, known: Sequence[tuple[str, str]]) -> bool:
-    """Whether the account matched all companies that a search names and that exist."""
-    if not known:
-        return False
-    try:
-        return await request.store.read(activity.are_matched, request.account.id, _texts(known))
-    except StoreUnavailable as error:
-        _warn_of_matches("matches cannot be read", error, request.trace)
-        return False
-
-
-def _texts(companies: Sequence[tuple[str, str]]) -> list[str]:
-    return [f"{iso2}/{identifier}" for iso2, identifier in companies]
-
-
-def _warn_of_matches(what: str, error: StoreUnavailable, trace: RequestTrace) -> None:
-    _log.warning("%s: %s", what, error, extra={"fields": {"request_id": trace.request_id}})

@@ -84,7 +84,7 @@ async def _run_for_visitor(prepared: PreparedCall[T], request: Request) -> Resul
     if prepared.is_known(request):
         return not_modified({**prepared.headers, **headers})
     try:
-        result = await _make(prepared, request)
+        result = await prepared.run()
     except ApiError as error:
         error.headers |= headers
         raise
@@ -284,16 +284,14 @@ def _preview(prepared: PreparedCall[T], error: ApiError, headers: Headers) -> Re
     return Result(error.status, prepared.preview(error), all_headers, error.code, error)
 
 
-async def _make(prepared: PreparedCall[T], request: Request) -> Result[T]:
-    """The result; that of the API is encoded here, before anything is charged for it."""
-    result = await prepared.run()
-    return result.encoded() if request.as_json else result
-
-
 async def _make_or_refuse(prepared: PreparedCall[T], request: Request) -> Result[T]:
-    """The result, which may be the error that there is no such company."""
+    """The result, which may be the error that there is no such company.
+
+    That of the API is encoded here, before anything is charged for it.
+    """
     try:
-        return await _make(prepared, request)
+        result = await prepared.run()
+        return result.encoded() if request.as_json else result
     except ApiError as error:
         return Result(error.status, None, NO_STORE | error.headers, "", error)
 

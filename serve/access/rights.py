@@ -113,17 +113,6 @@ class Window(NamedTuple):
     offset: int
 
 
-class VisibleWindow(NamedTuple):
-    """The part of `total` that the plan shows, in the words of §2.2."""
-
-    visibles: int
-    restantes: int
-
-    @property
-    def tronque(self) -> bool:
-        return self.restantes > 0
-
-
 def apercu(plan: Plan) -> bool:
     """Is this the preview for unidentified callers (§2.2)?"""
     return plan.slug == VISITOR
@@ -156,10 +145,9 @@ def window(plan: Plan, limit: int, offset: int) -> Window:
     return Window(max(0, min(limit, most_rows(plan), cap - start)), start)
 
 
-def visible_window(plan: Plan, total: int) -> VisibleWindow:
-    """The part of `total` companies that the plan shows, and the rest."""
-    visibles = min(total, plan.resultats_par_recherche)
-    return VisibleWindow(visibles, total - visibles)
+def visible_rows(plan: Plan, total: int) -> int:
+    """The companies that the plan shows of `total`."""
+    return min(total, plan.resultats_par_recherche)
 
 
 def effective_limit(window: Window, total: int) -> int:
@@ -174,7 +162,7 @@ def next_offset(plan: Plan, window: Window, total: int) -> int | None:
     """The offset of the next page, or None where no other row can be reached (B20)."""
     after = window.offset + window.limit
     # A visitor's offset is locked: no next page, whatever is left.
-    if apercu(plan) or not window.limit or after >= visible_window(plan, total).visibles:
+    if apercu(plan) or not window.limit or after >= visible_rows(plan, total):
         return None
     return after
 

@@ -21,7 +21,7 @@ import orjson
 from quota.errors import UnknownError
 from quota.ledger import lists
 from quota.periods import seconds
-from serve.access import admission, loop_guard
+from serve.access import loop_guard, own_matches
 from serve.access.call import Response
 from serve.contract import errors, files, reasons
 from serve.contract.errors import ApiError
@@ -118,9 +118,7 @@ async def _choose(request: PageRequest, opened: OpenList) -> Response:
     if candidate is not None and request.session:
         one = line.candidates[candidate]
         account = request.session.account.id
-        await admission.remember_matches(
-            request.store, account, [(one.iso2, one.id)], request.trace
-        )
+        await own_matches.remember(request.store, account, [(one.iso2, one.id)], request.trace)
     view = _view(request)
     return see_other(f"{PATH}{opened.code}{view.query()}#l{number}")
 

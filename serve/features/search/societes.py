@@ -48,10 +48,14 @@ def page_of(
 
     # Quoted annotations of inner functions are not evaluated at each request.
     async def run() -> "Result[Recherche]":
+        base, query, limit = generation.shards, asked.query, window.limit
         # Past the cap only the total matters, however large the offset.
-        first = window.offset if window.limit else 0
-        base, limit = generation.shards, window.limit
-        query, unknown = await company_ids.resolved_query(base, asked, request.named)
+        first = window.offset if limit else 0
+        further: dict[str, Any] = {}
+        if asked.companies is not None:
+            query, further["ids_inconnus"] = await company_ids.resolved_query(
+                base, asked, request.named
+            )
         page = search_within(base, query, EXPENSIVE_MICROSECONDS, offset=first, limit=limit)
         if page is None:
             page = await generation.in_thread(
@@ -59,9 +63,8 @@ def page_of(
             )
         rows = records(base, page.rows, coordonnees=plan.coordonnees)
         former = result_page.former_name_matches(rows, query.q) if query.q else ()
-        proposed: dict[str, Any] = {}
         if query.q and not page.total:
-            proposed = await generation.in_thread(
+            further |= await generation.in_thread(
                 EXPENSIVE_MICROSECONDS, lambda: _proposals(base, query)
             )
         content = answer(
@@ -71,10 +74,9 @@ def page_of(
             page.total,
             rows,
             pays_sans_donnees=[iso2 for iso2 in query.pays if not base[iso2].rows] or ABSENT,
-            ids_inconnus=ABSENT if unknown is None else unknown,
             noms_trouves={f"{one.iso2}:{one.id}": one.nom for one in former} or ABSENT,
             activites_comprises=activities_of(query.activites) or ABSENT,
-            **proposed,
+            **further,
         )
         link = _link(request, generation.id, window, page.total)
         return Result(200, content, headers | link)
@@ -98,16 +100,16 @@ def answer(
         further: the keys that only some searches have.
     """
     plan = caller.plan
-    visible = rights.visible_window(plan, total)
+    visible = rights.visible_rows(plan, total)
     return Recherche(
         total=total,
         limit=rights.effective_limit(window, total),
         offset=b"%d" % window.offset,
         **caller.plan_keys(),
         plafond_resultats=plan.resultats_par_recherche,
-        visibles=visible.visibles,
-        tronque=visible.tronque,
-        restantes=visible.restantes,
+        visibles=visible,
+        tronque=visible < total,
+        restantes=total - visible,
         coordonnees=plan.coordonnees,
         offre_suivante=offer,
         apercu=rights.apercu(plan),

@@ -10,7 +10,7 @@ from quota import credentials, plans
 from quota.ledger import account_rows
 from quota.periods import iso
 from serve.access import rights
-from serve.access.rights import VisibleWindow, Window
+from serve.access.rights import Window
 from tests.quota.filling import create_key
 from tests.serve.client import PATHS, PLANS, Customer, Served
 
@@ -49,12 +49,11 @@ def test_the_table_of_the_contract(
     """C, C2"""
     plan = PLANS[slug]
     window = rights.window(plan, *asked)
-    shown = rights.visible_window(plan, total)
+    shown = rights.visible_rows(plan, total)
 
     assert (rights.effective_limit(window, total), window.offset) == echoed
-    assert shown == VisibleWindow(visibles, restantes)
-    assert shown.tronque == (restantes > 0)
-    assert max(0, min(window.limit, shown.visibles - window.offset)) == rows
+    assert (shown, total - shown) == (visibles, restantes)
+    assert max(0, min(window.limit, shown - window.offset)) == rows
 
 
 @given(
@@ -67,11 +66,10 @@ def test_no_page_passes_the_cap_of_its_plan(slug: str, limit: int, offset: int, 
     """§8.2 rules 1 to 3, B19"""
     plan = PLANS[slug]
     window = rights.window(plan, limit, offset)
-    shown = rights.visible_window(plan, total)
 
     assert 0 <= window.limit <= min(limit, plan.lignes_par_appel)
     assert not window.limit or window.offset + window.limit <= CAPS[slug]
-    assert shown.visibles + shown.restantes == total
+    assert rights.visible_rows(plan, total) == min(total, CAPS[slug])
     assert window.offset == (0 if slug == "visiteur" else offset)
 
 
@@ -85,7 +83,7 @@ def test_following_next_shows_each_visible_row_once(slug: str, limit: int, total
     offset: int | None = 0
     while offset is not None:
         window = rights.window(plan, limit, offset)
-        visible = rights.visible_window(plan, total).visibles
+        visible = rights.visible_rows(plan, total)
         seen += range(offset, min(offset + window.limit, visible))
         offset = rights.next_offset(plan, window, total)
 
