@@ -16,7 +16,6 @@ import re
 from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import lru_cache
 from hashlib import blake2b
 from types import MappingProxyType
 from typing import Any, BinaryIO, Final, Generic, NamedTuple, Protocol, TypeVar
@@ -301,7 +300,6 @@ def respond_by_tag(request: "Request", page: Response) -> Response:
     return Response(304, b"", headers)
 
 
-@lru_cache(1_024)
 def etag(*parts: Hashable) -> str:
     """The quoted tag of the bytes that `parts` determine."""
     text = repr((_EDITION, *parts)).encode()

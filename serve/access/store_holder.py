@@ -32,9 +32,6 @@ ADD_SECONDS: Final = 60.0
 # How long the last addition is waited for, at the end of the process.
 FLUSH_SECONDS: Final = 2.0
 
-# Keys remembered by `KeyUsage`; more than are used in a day.
-_REMEMBERED: Final = 100_000
-
 _log: Final = logging.getLogger("serve.access.store_holder")
 
 
@@ -135,13 +132,11 @@ class KeyUsage:
     """Counts the calls of keys by day, for /compte: in memory, added to the store every ADD_SECONDS.
 
     Nobody waits for the write, and it bills nothing: a process that is killed, or a store that fails,
-    loses a minute of these statistics. A page adds `unsaved_calls` to what it reads. Keys are remembered by
-    hashes that are valid in this process only (PEP 456), and written by their SHA-256.
+    loses a minute of these statistics. A page adds `unsaved_calls` to what it reads.
     """
 
     def __init__(self) -> None:
         self._day = date.min
-        self._digests: dict[int, bytes] = {}
         self._counts: Counter[bytes] = Counter()
 
     def note(self, store: Store, authorization: str, day: date) -> None:
@@ -149,13 +144,7 @@ class KeyUsage:
         if day != self._day:
             self.add(store)
             self._day = day
-        seen = hash(authorization)
-        digest = self._digests.get(seen)
-        if digest is None:
-            if len(self._digests) >= _REMEMBERED:
-                self._digests.clear()
-            digest = self._digests[seen] = credentials.key_digest(authorization.split()[-1])
-        self._counts[digest] += 1
+        self._counts[credentials.key_digest(authorization.split()[-1])] += 1
 
     @property
     def unsaved_calls(self) -> tuple[Mapping[bytes, int], date]:

