@@ -1,6 +1,8 @@
 """Stored records: the fields of the specification, and the contact fields apart."""
 
 import orjson
+import pytest
+import zstandard
 
 from shards.codec import record
 
@@ -25,3 +27,12 @@ def test_a_contact_is_null_without_the_right_and_nothing_else_changes() -> None:
 def test_every_field_of_the_specification_is_always_there_in_its_order() -> None:
     """C6"""
     assert tuple(orjson.loads(record.decode(record.encode({}), coordonnees=False))) == record.FIELDS
+
+
+@pytest.mark.parametrize(("size", "most"), [(0, 0), (7, 7)])
+def test_a_frame_has_as_many_bytes_as_it_may_have_and_no_more(size: int, most: int) -> None:
+    frame, opened = zstandard.compress(b"a" * size), zstandard.ZstdDecompressor()
+
+    assert record.decompress(frame, most, opened) == b"a" * size
+    with pytest.raises(ValueError, match="are the most"):
+        record.decompress(zstandard.compress(b"a" * (most + 1)), most, opened)

@@ -325,3 +325,10 @@ def test_the_examples_of_a_generation_can_be_sent(served: Served) -> None:
     )
 
     assert (pinned.status, changes.status) == (200, 200), changes.json
+
+
+def test_the_codes_of_a_status_are_parted_as_each_language_does() -> None:
+    english, french = (paths._meanings(400, lang) for lang in ("en", "fr"))
+
+    assert " ; " in french and "` : " in french
+    assert " ; " not in english and "` : " not in english
