@@ -1,4 +1,4 @@
-"""Connections: requests that cannot be parsed, the end of a server, and the access log.
+"""Connections: requests that cannot be parsed, slow clients, the end of a server, and the access log.
 
 aiohttp answers an unreadable request itself, with plain text; here the response becomes the error
 object of §2.6. So any bytes a client can send get JSON or a closed connection.
