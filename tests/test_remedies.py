@@ -136,5 +136,5 @@ def _text(node: ast.expr) -> str:
         return "".join(str(p.value) if isinstance(p, ast.Constant) else _text(p) for p in parts)
     if isinstance(node, ast.Constant):
         return str(node.value) if " " in str(node.value) else ""
-    is_remedy = re.search(r"\b_?[A-Z]{3,}\b|remedy", ast.unparse(node))
+    is_remedy = re.search(r"\b_?[A-Z]{3,}\b|remed(?:y|ies)", ast.unparse(node))
     return "{remedy}" if is_remedy else "{value}"
