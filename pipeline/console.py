@@ -1,6 +1,6 @@
 """The words and figures of what the commands print to a person: English.
 
-Reports and rejected rows on disk name reasons in French (`quality.json`, `imports/*.json`, the
+Reports and rejected rows on disk name reasons and results in French (`quality.json`, `imports/*.json`, the
 column `motif`); these texts are data and do not change. The commands print the English words of
 `console.csv` instead, which has those of each register, too. A reason that is not in the table is
 printed as it is.

@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final, Literal
 
+from pipeline import console
 from pipeline.errors import FetchError
 from pipeline.nightly import published_files, receipt
 from pipeline.nightly.download import SLOWEST, EditionDownload, RecordedPart
@@ -34,12 +35,6 @@ from shards.mirror.download import SlowSourceError
 from shards.mirror.source import AbsentError, SyncError
 
 Result = Literal["nouveau", "inchange", "refuse", "manuel"]
-ENGLISH: Final[Mapping[Result, str]] = {
-    "nouveau": "new",
-    "inchange": "unchanged",
-    "refuse": "refused",
-    "manuel": "by hand",
-}
 SECRET: Final = "FETCH_SECRET_"
 _UNSAID: Final = SourceSettings()
 _MINUTE: Final = 60.0  # seconds
@@ -99,7 +94,7 @@ class FetchedFile:
         size = f", {found.octets:,} bytes, {found.lignes:,} rows" if found else ""
         dated = f", of {found.modifie}" if found and found.modifie else ""
         why = f": {self.reason}" if self.reason else ""
-        return f"{self.source}: {self.name or 'files'}: {ENGLISH[self.result]}{size}{dated}{why}"
+        return f"{self.source}: {self.name or 'files'}: {console.ENGLISH[self.result]}{size}{dated}{why}"
 
 
 @dataclass(frozen=True, slots=True)

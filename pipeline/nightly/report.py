@@ -15,20 +15,13 @@ from typing import Any, Final, Literal
 import orjson
 
 from pipeline import console
-from pipeline.nightly.fetching import ENGLISH, FetchedFile
+from pipeline.nightly.fetching import FetchedFile
 from pipeline.nightly.imports import SourceImports
 from pipeline.nightly.published_files import PublishedFile
 from shards.generations import atomic_files
 
 State = Literal["complet", "partiel", "echec"]
 SourceResult = Literal["nouveau", "inchange", "partiel", "precedent", "absent"]
-_WORDS: Final[Mapping[SourceResult, str]] = {
-    "nouveau": "new",
-    "inchange": "unchanged",
-    "partiel": "new in part",
-    "precedent": "refused, the edition before stays",
-    "absent": "nothing to build",
-}
 _PARTIAL: Final = 3  # the exit code; 2 is wrong use
 _OVERDUE: Final = 2  # periods of a source
 _DAY: Final = 86_400
@@ -90,7 +83,7 @@ class SourceReport:
         days = "day" if self.age_jours == 1 else "days"
         old = f", of {self.date}, {self.age_jours} {days} old" if self.date else ""
         late = ", overdue" if self.en_retard else ""
-        yield f"  {self.source}: {_WORDS[self.resultat]}{old}{late}"
+        yield f"  {self.source}: {console.ENGLISH[self.resultat]}{old}{late}"
         if self.comptage:
             yield (
                 "    {lus:,} read, {gardes:,} kept, {ecartes:,} dropped, {rejetes:,} rejected".format(
@@ -98,7 +91,7 @@ class SourceReport:
                 )
             )
         for file in self.fichiers:
-            yield f"    {file['fichier'] or 'files'}: {ENGLISH[file['resultat']]}"
+            yield f"    {file['fichier'] or 'files'}: {console.ENGLISH[file['resultat']]}"
         for reason in self.motifs:
             yield f"    refused: {reason}"
 

@@ -1,10 +1,12 @@
 """Reasons of the reports have English words, so that a command prints one language."""
 
 import re
+from typing import get_args
 
 import pytest
 
 from pipeline import console, seeds
+from pipeline.nightly import fetching, report
 from pipeline.registers.accounts import account_import, uk_accounts
 from pipeline.registers.toml import accounts_reader, entity, filings
 from pipeline.stages import (
@@ -67,3 +69,9 @@ def test_every_reason_has_english_words(reason: str) -> None:
 )
 def test_a_value_in_a_reason_is_kept(reason: str, words: str) -> None:
     assert console.english_reason(reason) == words
+
+
+def test_every_result_of_a_night_has_its_words() -> None:
+    results = {*get_args(fetching.Result), *get_args(report.SourceResult)}
+
+    assert results <= console.ENGLISH.keys()
