@@ -8,7 +8,6 @@ that starts this one (serve/process/port.py).
 import asyncio
 import ctypes
 import gc
-import logging
 import os
 import signal
 import socket
@@ -48,8 +47,6 @@ _ALLOCATOR: Final = (
     ("MALLOC_MMAP_THRESHOLD_", -3, 1 << 20),
     ("MALLOC_ARENA_MAX", -8, 2),
 )
-
-_log: Final = logging.getLogger("serve.process.worker")
 
 
 def run(

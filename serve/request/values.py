@@ -16,7 +16,6 @@ from typing import Any, Final
 from serve.contract import activities, company_fields, errors, files, seed_tables
 from serve.contract.errors import ApiError
 from serve.contract.parameters import COLONNES, IDS, LONGEST_ID, Parameter
-from serve.contract.text import Text
 from serve.request import accept, scalars
 from serve.request.place_names import (
     PlaceNames,
@@ -139,10 +138,6 @@ def check_identifier(
         raise ApiError("identifiant_invalide", "pas_de_l_utf8", shown=repr(identifier))
     # An identifier typed on a Mac may arrive decomposed; it is the same one.
     return unicodedata.normalize("NFC", identifier)
-
-
-def invalid_value(parameter: Parameter, why: Text, **extra: Any) -> ApiError:
-    return errors.invalid_parameter(parameter.name, why, **extra)
 
 
 def missing_value(parameter: Parameter) -> ApiError:

@@ -22,7 +22,6 @@ Two generations may share a shard file. Generations that are open at the same ti
 identified by its inode, and closed when its last user releases it.
 """
 
-import logging
 from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,7 +46,6 @@ MARKET: Final = "market.json"
 
 Inode = tuple[int, int]
 
-_log: Final = logging.getLogger("shards.generations.generation_files")
 _lock: Final = Lock()
 _open: Final[dict[Inode, tuple[Shard, int]]] = {}
 _inodes: Final[dict[int, Inode]] = {}

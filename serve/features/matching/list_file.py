@@ -166,7 +166,7 @@ def lines(table: ListFile, names: PlaceNames, limit: int, country: str = "") -> 
         raise ApiError("trop_de_lignes", count=len(table.rows), most=MOST_LINES)
     month_first = _is_month_first(table)
     given = [
-        _line(table, row, number, names, country, month_first=month_first)
+        _line(table, row, number, country, month_first=month_first)
         for number, row in enumerate(table.rows, 1)
     ]
     asked = line_list.of_document({"lignes": given, "limite": limit}, names)
@@ -371,7 +371,6 @@ def _line(
     table: ListFile,
     row: Sequence[str],
     number: int,
-    names: PlaceNames,
     country: str,
     *,
     month_first: bool | None,
