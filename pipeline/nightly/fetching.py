@@ -1,4 +1,4 @@
-"""The command `fetch`: what is new of some sources, checked, in the place of what was there.
+"""The command `fetch`: the new editions of some sources, checked, in the place of the old ones.
 
 Sources are asked side by side, one request at a time for each host. One that is too slow, or not there after its
 deadline, is given up: what has come of it stays for the next time, and the others go on. A file is replaced by one

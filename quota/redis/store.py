@@ -56,12 +56,12 @@ class RedisStore(LedgerStore):
             WrongStoreError: the settings of the server exclude its use.
             StoreUnavailable: the server cannot be reached, or has not the rows of the store.
         """
-        made = partial(RedisConnection, url, strict=strict, state=state)
-        self._connection = made(create=create)
+        connect = partial(RedisConnection, url, strict=strict, state=state)
+        self._connection = connect(create=create)
         self._queue = RedisQueue(self._connection)
         try:
             self.submit(migrate).result()
-            self._request_connection = made(serves="keys")
+            self._request_connection = connect(serves="keys")
         except BaseException:
             self._queue.close()
             raise

@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 
 class Store(ABC):
-    """What a server counts with."""
+    """The accounts, keys, counters and credits of a server."""
 
     @property
     @abstractmethod

@@ -205,7 +205,7 @@ class Result(NamedTuple, Generic[T_co]):
 
 
 class PreparedCall(NamedTuple, Generic[T_co]):
-    """A search or a record that is valid and may be run.
+    """A call whose parameters are valid: nothing has been searched, counted or charged yet.
 
     Attributes:
         tag: the entity tag of the result; None where there is nothing to tag.
@@ -292,7 +292,7 @@ def not_modified(headers: Mapping[str, str]) -> Result[T_co]:
     return Result(304, None, headers)
 
 
-def respond_by_tag(request: "Request", page: Response) -> Response:
+def respond_by_tag(request: Request, page: Response) -> Response:
     """A page that is ready, or a 304 if the client has the one with this tag."""
     if not matches(request.if_none_match, page.headers["ETag"]):
         return page
@@ -314,6 +314,6 @@ def matches(if_none_match: str | None, tag: str) -> bool:
     """
     if if_none_match is None:
         return False
-    if if_none_match == tag:  # what nearly every client sends
+    if if_none_match == tag:  # of nearly every client
         return True
     return if_none_match.strip() == "*" or tag in _TAG.findall(if_none_match)

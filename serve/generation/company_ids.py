@@ -1,7 +1,7 @@
 """The companies that a request names by their identifiers (`ids`, extensions X2 and X8), looked up in a generation.
 
-An identifier is understood as in the path of a record, so that one spelling of it is never found by one route and
-unknown to another. So is a number that somebody types where names are asked for (`by_number`).
+An identifier is understood as in the path of a record, so that all routes understand the same spellings. So is a number
+that somebody types in the place of a name (`by_number`).
 """
 
 import asyncio
@@ -16,12 +16,17 @@ from shards.query import Query
 from shards.search import company_numbers
 from shards.search.search import ShardSet
 
-# Other requests are served between so many look-ups: 20 µs for a known company, 0.1 ms for an unknown one.
+# Look-ups between which other requests are served: 20 µs for a known company, 0.1 ms for an unknown one.
 _AT_ONCE: Final = 10
 
 
 class FoundCompanies(NamedTuple):
-    """Companies that were asked for: by country and stored identifier those that exist, as asked those that do not."""
+    """Requested companies.
+
+    Attributes:
+        known: those that exist, by country and stored identifier.
+        unknown: the others, as they were requested.
+    """
 
     known: Sequence[tuple[str, str]]
     unknown: Sequence[AskedCompany]
@@ -48,9 +53,9 @@ async def find(base: ShardSet, companies: Sequence[AskedCompany]) -> FoundCompan
 def by_number(
     base: ShardSet, text: str, pays: Sequence[str] = (), most: int = _AT_ONCE
 ) -> list[Mapping[str, Any]]:
-    """At most so many companies whose number a text is; none where it is rather a name (extensions X4, X6).
+    """At most `most` companies whose number is `text`; none if the text is rather a name (extensions X4, X6).
 
-    Their contact fields are there, whatever the caller may see.
+    They have their contact fields, whatever the caller may see.
     """
     notation = seed_tables.number_notation()
     if not notation.read(text).is_certain:
@@ -63,9 +68,9 @@ def by_number(
 async def resolved_query(
     base: ShardSet, asked: ParsedParameters, named: FoundCompanies | None = None
 ) -> tuple[Query, Sequence[str] | None]:
-    """The query with the companies that exist, and the items of `ids` that name none, as they were written.
+    """The query with the companies that exist, and the items of `ids` that name no company, as they were written.
 
-    The second value is None where `ids` is absent. `named` are the companies, where they are looked up already.
+    The second value is None where `ids` is absent. `named` are the companies, if they have been looked up.
     """
     if asked.companies is None:
         return asked.query, None

@@ -1,13 +1,13 @@
 """The application: a request from its first line to its response.
 
-    route 404 → method 405 → preflight → handler, or the site for a path that is no operation
+    address of the caller → lane of its network → `Expect` 417 → site, for a path that is no operation
+        → preflight → route 404 → method 405 → handler of the operation
 
 The rest of contract D5, from the key to the charge, is in serve/access/admission.py. The handler is that of a low-level
 `web.Server`, not an aiohttp Application: routes are one table, and the order of the steps stays visible (decision 009).
 
-A search that is estimated at under a millisecond is made on the event loop, since a hop to a thread takes a
-tenth of that. Another one is made in a thread (serve/generation/open_generation.py), and the loop answers
-others meanwhile.
+A search that is estimated at under a millisecond runs on the event loop, since a hop to a thread takes a tenth of
+that. Any other search runs in a thread (serve/generation/open_generation.py).
 """
 
 import logging
@@ -79,7 +79,7 @@ def make_handler(context: ServerContext, site: Site) -> Handler:
 
 
 class _App:
-    """The operations of the product and the site, and the order in which they are asked."""
+    """The operations of the product and its site, and the steps of every request."""
 
     def __init__(self, context: ServerContext, site: Site) -> None:
         self._context = context

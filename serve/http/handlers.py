@@ -1,7 +1,7 @@
 """The handler of each kind of operation.
 
-A handler serves an operation in one of a few ways: a public list, a keyed call, a check. Each encodes a result as JSON.
-Files, documents, tools and the protocol of reconciliation bring handlers of their own.
+A handler serves its operations in one way: as a public list, a call that is counted, a body, an account's own data. It
+encodes the result as JSON. Checks, files, documents, tools and the protocol of reconciliation make their own responses.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -15,7 +15,7 @@ from serve.http import body_reader
 from serve.observe.metrics import CONTENT_TYPE
 from shards.generations import pointer
 
-# What serves a request for its operation.
+# Serves a request for its operation.
 RouteHandler = Callable[[Request, Operation], Awaitable[Response]]
 
 

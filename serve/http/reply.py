@@ -88,7 +88,7 @@ def make_reply(response: Response, trace: RequestTrace, *, opened: bool) -> web.
 
 
 def preflight(route: Route | None) -> dict[str, str]:
-    """The headers of the response to OPTIONS (G2); None is a path of the API that there is not."""
+    """The headers of the response to OPTIONS (G2); a `route` of None is a path of the API that does not exist."""
     allow = route.allow if route else ALLOW
     headers = {"Allow": allow, **_PREFLIGHT, _ALLOWED_METHODS: allow}
     if route and route.accepts:

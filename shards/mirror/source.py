@@ -1,7 +1,7 @@
-"""The interface of a source, a place from which files can be read in pieces, and its errors.
+"""The bytes of a file of another host, the errors of reading them, and the interface of the source of a mirror.
 
 A source only reads bytes. Their meaning, their validity and retries are the task of its callers, so they are the same
-for all kinds of sources: the folder DATA that a mirror reads (`source_kinds`), and the web servers of registers.
+for all kinds of sources of a mirror (`source_kinds`). Nightly fetches from registers share the bytes and the errors.
 """
 
 import asyncio
@@ -14,7 +14,7 @@ from shards.errors import ShardError
 
 
 class SyncError(ShardError):
-    """The mirror cannot continue; the published generation is unchanged."""
+    """A source cannot be used; the generation, or the edition of a register, that was there before is unchanged."""
 
 
 class AbsentError(SyncError):

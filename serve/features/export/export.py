@@ -4,6 +4,8 @@ The export is reserved before the work begins, and counted when the file is comp
 between releases the reservation, and so does a search that finds nothing; if the process is killed,
 the next one releases it or, where there is none, it expires. Bytes are sent only after that: anyone
 who has paid for a file can have all of it.
+
+Read `respond`, at the end, first; a form of a page begins at `make_export`.
 """
 
 import logging
@@ -61,7 +63,7 @@ _LONGEST_NAMED: Final = 2_000
 # The attributions that the licences of the data demand, for files that have no place for them (X9).
 _LICENCES: Final = '</sources>; rel="license"'
 
-# Of an export that was left.
+# The result of an export whose client left.
 _NOTHING_MADE: Final = ExportResult(0, 0, 0)
 
 _log: Final = logging.getLogger("serve.features.export.export")
@@ -218,7 +220,7 @@ def _name(wanted: ExportRequest) -> str:
 def _counted_export(
     request: Request, wanted: ExportRequest, made: ExportResult, name: str
 ) -> CountedExport:
-    """The export as the list of the last ones has it: with what makes it again, but its language."""
+    """The export for the list of the last ones: with the parameters that make it again, but its language."""
     # With an account there is one header with a key, or the form of a page.
     key = "" if request.is_page else (rights.token(request.authorization[0]) or "")[-4:]
     search = urlencode(
@@ -236,7 +238,7 @@ def _counted_export(
 
 
 def _figures(made: ExportResult, plan: Plan) -> Headers:
-    """What the file has, and what the plan allows it to have (F1, F7, F13)."""
+    """The headers with the contents of the file and their limits under the plan (F1, F7, F13)."""
     return {
         "X-Export-Lignes": str(made.lignes),
         "X-Export-Total": str(made.total),

@@ -115,7 +115,7 @@ def tools(product: Product) -> dict[str, Tool]:
     declared = {tool.name: tool for module in product.modules("tools") for tool in module.TOOLS}
     operations = {one.tool: one for one in product.operations if one.tool}
     complete = [
-        _of_operation(operations[tool.name], tool, product)
+        _operation_tool(operations[tool.name], tool, product)
         if isinstance(tool, OperationTool)
         else _complete(tool, _CALL, product)
         for tool in {**{name: OperationTool(name) for name in operations}, **declared}.values()
@@ -144,15 +144,15 @@ def _cost(operation: Operation) -> str:
         return "Free."
     if operation.kind != "analysis":
         return _CALL
-    of = "company" if operation.variables else "filters"
+    subject = "company" if operation.variables else "filters"
     return (
         f"Needs a key whose plan has the module `{operation.credits}` or trials; "
-        f"{analysis_credits()[operation.credits]} credits, once a month for the same {of}."
+        f"{analysis_credits()[operation.credits]} credits, once a month for the same {subject}."
     )
 
 
-def _of_operation(operation: Operation, declared: OperationTool, product: Product) -> Tool:
-    """The tool of an operation."""
+def _operation_tool(operation: Operation, declared: OperationTool, product: Product) -> Tool:
+    """The tool of an operation, complete."""
     shown_object = ToolObject(operation.answer, declared.without, declared.nulls)
     tool = Tool(
         operation.tool,
@@ -177,7 +177,7 @@ def _of_operation(operation: Operation, declared: OperationTool, product: Produc
 
 
 def _first_sentence(text: str) -> str:
-    """What an operation is; the others are for whoever writes a program.
+    """The first sentence of a description; the others are for people who write programs.
 
     >>> _first_sentence("The countries. Public: a key changes nothing.")
     'The countries.'
