@@ -25,8 +25,8 @@ from serve.access.call import (
     Request,
     Response,
     Result,
+    error_response,
     not_modified,
-    of_error,
 )
 from serve.access.counter_headers import Headers
 from serve.access.rights import identify, tool_remedy
@@ -183,7 +183,7 @@ def unavailable_response(request: Request, error: StoreUnavailable) -> Response:
     if isinstance(error, UnchargedError):
         return error.result.response(request.lang)
     refusal = errors.uncounted(maybe_done=error.maybe_done)
-    return of_error(refusal, request.lang)
+    return error_response(refusal, request.lang)
 
 
 def _with_bad_key(result: Result[T]) -> Result[T]:

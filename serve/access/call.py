@@ -200,7 +200,7 @@ class Result(NamedTuple, Generic[T_co]):
         body, error, headers = self.encoded().body or b"", self.error, self.headers
         if error is not None:
             headers = in_language(headers, lang)
-            body = with_error(body, error, lang) if body else error.body(lang)
+            body = add_error(body, error, lang) if body else error.body(lang)
         return Response(self.status, body, headers, self.outcome)
 
 
@@ -250,13 +250,13 @@ def joined_header(headers: Any, name: str) -> str | None:
     return ", ".join(lines) or None if lines else None
 
 
-def of_error(error: ApiError, lang: str) -> Response:
+def error_response(error: ApiError, lang: str) -> Response:
     """The response to an error in `lang`; no cache keeps it."""
     headers = in_language(NO_STORE | error.headers, lang)
     return Response(error.status, error.body(lang), headers)
 
 
-def with_error(body: bytes, error: ApiError, lang: str) -> bytes:
+def add_error(body: bytes, error: ApiError, lang: str) -> bytes:
     """A JSON object with `erreur`, and the keys that belong to it, added.
 
     The refusal of a key comes last, after the visitor's complete result (A1). The refusal of a charge

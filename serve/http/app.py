@@ -19,7 +19,7 @@ from aiohttp import web
 
 from quota.errors import StoreUnavailable
 from serve.access import admission
-from serve.access.call import Request, Response, joined_header, of_error
+from serve.access.call import Request, Response, error_response, joined_header
 from serve.access.context import ServerContext
 from serve.access.rights import VISITOR, Caller
 from serve.contract import errors
@@ -70,7 +70,7 @@ class NoSite:
 
     async def error_for_person(self, request: Request, error: ApiError) -> Response:
         """The error as JSON."""
-        return of_error(error, request.lang)
+        return error_response(error, request.lang)
 
 
 def make_handler(context: ServerContext, site: Site) -> Handler:
@@ -193,7 +193,7 @@ class _App:
         """An error as JSON, or outside the API as a page for the person who is logged in."""
         if request.is_page:
             return await self._site.error_for_person(request, error)
-        return of_error(error, request.lang)
+        return error_response(error, request.lang)
 
 
 def _read_query(query: str, trace: RequestTrace) -> Pairs:

@@ -15,7 +15,7 @@ from aiohttp import HttpVersion, HttpVersion10, HttpVersion11, web
 from aiohttp.abc import AbstractAccessLogger
 from aiohttp.http_exceptions import BadHttpMessage, BadHttpMethod, InvalidURLError, LineTooLong
 
-from serve.access.call import NO_STORE, Response, of_error
+from serve.access.call import NO_STORE, Response, error_response
 from serve.access.loop_guard import VisitorLanes
 from serve.contract import errors
 from serve.contract.errors import ApiError
@@ -242,11 +242,11 @@ class _Connection(web.RequestHandler):
         if status >= 500:
             # Not from a route, which serve/http/app.py guards: the response could not be written.
             _log.error("connection failed", exc_info=exc)
-            response = of_error(ApiError("erreur_interne", request_id=trace.request_id), lang)
+            response = error_response(ApiError("erreur_interne", request_id=trace.request_id), lang)
         elif accepted is None and _END_OF_HEAD not in self._last_bytes:
             response = _in_both_languages(_unreadable_error(exc))
         else:
-            response = of_error(_unreadable_error(exc), lang)
+            response = error_response(_unreadable_error(exc), lang)
         reply = make_reply(response, trace, opened=True)
         reply.force_close()
         return reply

@@ -62,9 +62,9 @@ async def explain(call: Request) -> ToolResult:
     caller = call.caller
     if caller.account is None:
         reader.refuse_parameters(call.pairs)
-        shown = _of_visitor(call)
+        shown = _visitor_document(call)
         if caller.refused:
-            return results.of_error(ApiError("cle_invalide"), shown)
+            return results.refusal_result(ApiError("cle_invalide"), shown)
         return ToolResult(shown, {}, outcome="free")
     result = await compte(call)
     assert result.content is not None  # /compte is never a 304
@@ -80,10 +80,10 @@ async def explain(call: Request) -> ToolResult:
     if caller.souscrit is not None:
         shown["plan_souscrit"] = caller.souscrit
         shown["note"] = "The plan that is paid for needs the API tool; until then it is `free`."
-    return results.of_result(result, shown)
+    return results.tool_result(result, shown)
 
 
-def _of_visitor(call: Request) -> dict[str, Any]:
+def _visitor_document(call: Request) -> dict[str, Any]:
     plan = call.context.plans[VISITOR]
     limits = {name: getattr(plan, name) for name in _VISITOR_LIMITS}
     return {

@@ -51,7 +51,7 @@ async def changes(call: Request) -> ToolResult:
 
     result = await admission.perform(call, prepare)
     assert result.content is not None  # there is no tag, and so no 304
-    return results.of_result(result, _page_of_changes(result.content, call.context.product))
+    return results.tool_result(result, _page_of_changes(result.content, call.context.product))
 
 
 def _watch_body(pairs: Pairs) -> bytes:

@@ -100,7 +100,7 @@ async def match(call: Request) -> ToolResult:
     result = await admission.perform(call, prepare)
     assert result.content is not None  # a list has no tag, so there is no 304
     answers = MATCHES.document(result.content, call.context.product)["resultats"]
-    return results.of_result(result, _fit_answers(answers))
+    return results.tool_result(result, _fit_answers(answers))
 
 
 def _fit_answers(answers: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -137,11 +137,11 @@ async def read(call: Request) -> ToolResult:
 
     result = await admission.perform(call, prepare)
     if result.content is None:
-        return results.of_result(result, None)
+        return results.tool_result(result, None)
     shown = _identity(result.content, call.context.product) | results.credits(result.headers)
     if wanted.statements:
         _add_statements(shown, result.content, result, wanted.year)
-    return results.of_result(result, shown)
+    return results.tool_result(result, shown)
 
 
 async def read_several(call: Request) -> ToolResult:
@@ -186,7 +186,7 @@ async def read_several(call: Request) -> ToolResult:
         elif last.content is not None:
             societe = _identity(last.content, call.context.product)["societe"]
             known.append(results.shorten_to_fit(societe, _LARGEST_RECORD))
-    return results.of_result(last._replace(error=refusal), document())
+    return results.tool_result(last._replace(error=refusal), document())
 
 
 def _companies(pairs: Pairs, generation: OpenGeneration) -> Sequence[AskedCompany]:

@@ -56,14 +56,14 @@ async def search(call: Request) -> ToolResult:
     plan = call.context.plans[following] if following else None
     if note := _note(call, answer, len(companies), plan):
         shown["note"] = note
-    return results.of_result(result, shown)
+    return results.tool_result(result, shown)
 
 
 async def count(call: Request) -> ToolResult:
     """The exact total alone."""
     result, answer = await _search(call, lambda pairs: [*pairs, ("limit", "1")])
     note = {} if answer.total else {"note": _advice(call)}
-    return results.of_result(result, COUNT.document(answer, call.context.product) | note)
+    return results.tool_result(result, COUNT.document(answer, call.context.product) | note)
 
 
 def counts(_call: Request, answer: dict[str, Any]) -> dict[str, Any]:

@@ -6,7 +6,7 @@ Both must answer while nothing is published, so they read the status of the gene
 
 from typing import Final
 
-from serve.access.call import NO_STORE, Request, Response, of_error
+from serve.access.call import NO_STORE, Request, Response, error_response
 from serve.contract.errors import ApiError
 from serve.contract.feature import Feature, Operation
 from serve.features.service import answers
@@ -21,12 +21,12 @@ async def readyz(request: Request) -> Response:
     """200 as long as anything is served and, after a start, is in memory; names a generation that is refused."""
     status, lang = request.context.published.status, request.lang
     if status.generation is None:
-        return of_error(ApiError("indisponible", "sans_generation"), lang)
+        return error_response(ApiError("indisponible", "sans_generation"), lang)
     # A later failure of the store is no reason to turn visitors away.
     if not request.context.holder.is_open:
-        return of_error(ApiError("indisponible", "magasin_ferme"), lang)
+        return error_response(ApiError("indisponible", "magasin_ferme"), lang)
     if status.is_reading:
-        return of_error(ApiError("indisponible", "en_lecture"), lang)
+        return error_response(ApiError("indisponible", "en_lecture"), lang)
     answer = answers.Pret(
         statut="pret",
         generation=status.generation,

@@ -102,9 +102,9 @@ async def _answer(request: Request, headers: Mapping[str, str], value: Any) -> R
     except RpcError as error:
         return of_rpc_error(error, found_id)
     except ApiError as error:
-        return of_error(error, found_id)
+        return error_response(error, found_id)
     except MissingCountryError as error:
-        return of_error(ApiError("indisponible", "pays_endommage", iso2=error.iso2), found_id)
+        return error_response(ApiError("indisponible", "pays_endommage", iso2=error.iso2), found_id)
     except StoreUnavailable as error:
         return _unavailable_response(request, error, found_id)
 
@@ -114,10 +114,10 @@ def _unavailable_response(
 ) -> Response:
     admission.unavailable_response(request, error)
     refusal = errors.uncounted(maybe_done=error.maybe_done)
-    return of_error(refusal, found_id)
+    return error_response(refusal, found_id)
 
 
-def of_error(error: ApiError, found_id: Id | None = None) -> Response:
+def error_response(error: ApiError, found_id: Id | None = None) -> Response:
     """The response to an error of the transport or the service, rather than of the message."""
     response = of_rpc_error(protocol.of_api(error), found_id)
     return response._replace(headers={**response.headers, **error.headers})
@@ -196,7 +196,7 @@ async def _call_tool(request: Request, message: Message, around: Mapping[str, An
     except ApiError as error:
         if error.status >= 500:
             raise
-        result = results.of_error(error)
+        result = results.refusal_result(error)
     response = _response(message, {**_content(result, tool), **around})
     return response._replace(headers={**NO_STORE, **result.headers}, outcome=result.outcome)
 

@@ -42,7 +42,7 @@ async def respond(request: Request) -> Response:
     except RpcError as error:
         return endpoint.of_rpc_error(error)
     except ApiError as error:
-        return endpoint.of_error(error)
+        return endpoint.error_response(error)
 
 
 def check_origin(

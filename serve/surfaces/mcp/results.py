@@ -59,7 +59,7 @@ class ToolResult(NamedTuple):
     outcome: str = ""
 
 
-def of_result(result: Result[Content], document: Mapping[str, Any] | None) -> ToolResult:
+def tool_result(result: Result[Content], document: Mapping[str, Any] | None) -> ToolResult:
     """The result of a tool from that of its route, showing `document`.
 
     A refused result may show something all the same: for an invalid key (A1), or without credits (D10).
@@ -68,7 +68,7 @@ def of_result(result: Result[Content], document: Mapping[str, Any] | None) -> To
     return ToolResult(document, _counter_headers(result.headers), refusal, result.outcome)
 
 
-def of_error(error: ApiError, document: Mapping[str, Any] | None = None) -> ToolResult:
+def refusal_result(error: ApiError, document: Mapping[str, Any] | None = None) -> ToolResult:
     """A call that was refused; `document` is what the caller sees all the same."""
     outcome = error.code if error.code in REFUSALS else ""
     return ToolResult(document, _counter_headers(error.headers), text(error), outcome)

@@ -195,14 +195,14 @@ async def _run(
     result = await _result(operation, call)
     # An invalid key is a refusal that shows something; a 401 for accounts alone shows nothing.
     if result.content is None:
-        return results.of_result(result, None)
+        return results.tool_result(result, None)
     shown = shown_object.document(result.content, call.context.product)
     shown |= results.credits(result.headers)
     if declared.adapt is not None:
         shown = declared.adapt(call, shown)
     if declared.rows:
-        return results.of_result(result, results.fit_rows(shown, declared.rows, declared.advice))
-    return results.of_result(result, results.shorten_to_fit(shown))
+        return results.tool_result(result, results.fit_rows(shown, declared.rows, declared.advice))
+    return results.tool_result(result, results.shorten_to_fit(shown))
 
 
 async def _result(operation: Operation, call: Request) -> Result[Any]:

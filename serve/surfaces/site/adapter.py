@@ -16,7 +16,7 @@ from urllib.parse import quote, urlsplit
 from quota.accounts import subscribed_plan
 from quota.errors import StoreUnavailable
 from serve.access.burst_gate import Limiter
-from serve.access.call import Request, Response, of_error
+from serve.access.call import Request, Response, error_response
 from serve.access.context import ServerContext
 from serve.access.rights import VISITOR, Caller
 from serve.contract.errors import ApiError
@@ -133,7 +133,7 @@ class Website:
             request.trace.pairs = reader.query_pairs(request.query, page_request.PAIRS)
         page = replace(self._page_request(request, session=session), is_known=is_known)
         if not page.html:
-            return of_error(error, request.lang)
+            return error_response(error, request.lang)
         if session or is_known or error.code not in _PLAIN_ERRORS:
             return render.error_page(page, error)
         return self._kept_error_page(page, error)

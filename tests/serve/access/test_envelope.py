@@ -172,7 +172,7 @@ def test_a_company_without_statements_has_an_empty_list_of_them() -> None:
 
 def test_an_error_can_stand_beside_a_complete_answer() -> None:
     """A1"""
-    body = call.with_error(b'{"total":1}', ApiError("cle_invalide"), "fr")
+    body = call.add_error(b'{"total":1}', ApiError("cle_invalide"), "fr")
 
     assert orjson.loads(body) == {
         "total": 1,
