@@ -33,7 +33,7 @@ from quota.store.interface import LedgerStore
 P = ParamSpec("P")
 T = TypeVar("T")
 
-# Keys whose statistics are added by one command: what a request waits for in the worst case.
+# Keys whose statistics are added by one command, for which a request waits in the worst case.
 _KEYS: Final = 100
 # Rows of a piece of an audit; others wait that long.
 _SCANNED: Final = 1_000

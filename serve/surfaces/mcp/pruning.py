@@ -1,8 +1,8 @@
 """The object of a tool: that of its route, pruned by one rule.
 
-The rule: keys that are null are left out, keys of the caller's plan, and those that the tool names; a company has the
-fields by which it is chosen; lists and texts have an end. The rule makes the schema of the tool from the component of
-the route, and each answer is pruned by that schema, so that it always fits it.
+The rule: the tool leaves out keys that are null, keys of the caller's plan, and the keys that it names itself
+(`ToolObject`); a company has the fields by which somebody chooses it; lists and texts are cut at a length. The rule
+makes the schema of the tool from the component of the route. Each answer is pruned by that schema, so it always fits.
 """
 
 from collections.abc import Mapping, Sequence
@@ -124,22 +124,22 @@ def _company_schema(names: Sequence[str]) -> Schema:
     for field in company_fields.fields():
         if field.champ in names:
             items = {"items": {"type": "string"}} if field.json_type == "array" else {}
-            said = {"description": field.definition["en"]} if names is _COMPACT else {}
-            properties[field.champ] = {"type": field.json_type, **items, **said}
+            text = {"description": field.definition["en"]} if names is _COMPACT else {}
+            properties[field.champ] = {"type": field.json_type, **items, **text}
     return {"type": "object", "properties": properties}
 
 
 def _outline(schema: Schema, levels: int) -> Schema:
     """A schema whose objects are written out to a depth; deeper ones have their type alone."""
-    kept: Schema = {name: schema[name] for name in ("type", "description") if name in schema}
+    outline: Schema = {name: schema[name] for name in ("type", "description") if name in schema}
     if "items" in schema:
-        kept["items"] = _outline(schema["items"], levels)
+        outline["items"] = _outline(schema["items"], levels)
     elif levels and "properties" in schema:
         parts = {name: _outline(part, levels - 1) for name, part in schema["properties"].items()}
-        kept["properties"] = parts
+        outline["properties"] = parts
     elif levels and "additionalProperties" in schema:
-        kept["additionalProperties"] = _outline(schema["additionalProperties"], levels - 1)
-    return kept
+        outline["additionalProperties"] = _outline(schema["additionalProperties"], levels - 1)
+    return outline
 
 
 def _prune_value(value: Any, schema: Schema) -> Any:
@@ -157,4 +157,4 @@ def _prune_value(value: Any, schema: Schema) -> Any:
     if isinstance(value, list):
         items = [_prune_value(item, schema.get("items", {})) for item in value]
         return results.first(items, schema.get("maxItems", len(items)))
-    return results.shorten_text(value)
+    return results.shorten(value, results.LONGEST_TEXT)

@@ -19,8 +19,8 @@ from serve.request.reader import Pairs
 
 LARGEST: Final = 64 * 1024  # bytes of the response of any tool, in total
 AROUND: Final = 1_024  # bytes of the message around a result
-_LONGEST_TEXT: Final = 1_000  # characters of a text of an answer
-_LENGTHS: Final = (_LONGEST_TEXT, 200, 50, 10)  # characters of a text, items of a list
+LONGEST_TEXT: Final = 1_000  # characters of a text of an answer
+_LENGTHS: Final = (LONGEST_TEXT, 200, 50, 10)  # characters of a text, items of a list
 # The headers of a route's response that are also true of a tool: a tag or a location is not.
 _KEPT_HEADERS: Final = ("X-Quota-", "X-Credits-", "X-Plafond-", "RateLimit", "Retry-After")
 
@@ -201,8 +201,3 @@ def first(items: list[Any], most: int) -> list[Any]:
     if more <= 0:
         return items
     return [*items[:most], *([f"… and {more} more"] if isinstance(items[0], str) else [])]
-
-
-def shorten_text(value: Any) -> Any:
-    """A value; a text is no longer than a paragraph."""
-    return _shorten(value, _LONGEST_TEXT) if isinstance(value, str) else value
