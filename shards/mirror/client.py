@@ -83,7 +83,10 @@ class Client:
             UnchangedError: as a condition in `headers` demands.
             SyncError: the server refuses, or redirects to another host.
         """
-        url = origin = URL(address, encoded=True)
+        try:
+            url = origin = _read_url(address)
+        except ValueError as error:
+            raise SyncError(f"{address} is no address: {error}; {self.remedies.address}") from error
         for _ in range(_MOST_REDIRECTS):
             own = {
                 **headers,
@@ -181,10 +184,17 @@ def _is_same_host(origin: URL, url: URL) -> bool:
     return url.port == origin.port or not (url.explicit_port or origin.explicit_port)
 
 
+def _read_url(text: str) -> URL:
+    """An address or a part of one, with its host in ASCII. Raises ValueError."""
+    url = URL(text, encoded=True)
+    host, _ = url.raw_host or "", url.port  # yarl refuses a port when it is read
+    return url if host.isascii() else url.with_host(host)
+
+
 def _target(url: URL, response: aiohttp.ClientResponse) -> URL:
     location = response.headers.get("Location", "")
     try:
-        return url.join(URL(location, encoded=True))
+        return url.join(_read_url(location))
     except ValueError as error:
         raise FaultError(f"{url} redirects to {location!r}, which is no address") from error
 

@@ -153,6 +153,22 @@ def test_a_redirect_to_another_scheme_is_refused() -> None:
         _read(url)
 
 
+@pytest.mark.parametrize("host", ["127.0.0.1:99999", "127.0.0.1:x"])
+def test_an_address_that_is_none_is_said_in_one_line(host: str) -> None:
+    with pytest.raises(SyncError, match=rf"http://{host}/EE\.shard is no address: .*; give"):
+        _read(f"http://{host}")
+    with (
+        answering(302, {"Location": f"http://{host}/"}) as (url, _),
+        pytest.raises(FaultError, match=rf"redirects to 'http://{host}/', which is no address"),
+    ):
+        _read(url)
+
+
+def test_a_host_of_another_alphabet_is_asked_by_its_name_in_ascii() -> None:
+    with pytest.raises(FaultError, match=r"xn--exmple-cua\.invalid"):
+        _read("http://exämple.invalid/data")
+
+
 @given(st.text(max_size=40) | st.from_regex(r"\w{3}, \d+ \w{3} \d+ \d+:\d+:\d+ [+-]?\w+"))
 def test_whatever_retry_after_says_is_seconds_or_nothing(said: str) -> None:
     found = asked_seconds(said)
