@@ -131,7 +131,7 @@ def read(path: Path) -> NightlyConfig:
     """The configuration in the TOML file `path`.
 
     Raises:
-        NightlyConfigError: the file cannot be read, lacks a key, or says what is not in the language.
+        NightlyConfigError: the file cannot be read, lacks a key, or has one that is not in the language.
     """
     return _convert(read_toml(path, NightlyConfigError), path)
 

@@ -126,7 +126,7 @@ class EditionDownload:
         Raises:
             AbsentError: it is not published.
             FaultError: the server failed too often; what has come stays for the next time.
-            FetchError: the server sends what is no data.
+            FetchError: the server sends a page, or a size that is not credible.
             SlowSourceError: the server is too slow; what has come stays for the next time.
             SyncError: the server refuses.
         """

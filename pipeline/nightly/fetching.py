@@ -227,7 +227,7 @@ async def _editions(
     """Bring the newest edition into `fetched`; where editions add up, all that are not here.
 
     Raises:
-        FetchError: the server has none, or sends what is no data.
+        FetchError: the server has none, sends a page, or a size that is not credible.
         SyncError: the server refuses, or failed too often.
     """
     here, absent = False, ""

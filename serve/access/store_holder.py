@@ -132,7 +132,7 @@ class KeyUsage:
     """Counts the calls of keys by day, for /compte: in memory, added to the store every ADD_SECONDS.
 
     Nobody waits for the write, and it bills nothing: a process that is killed, or a store that fails,
-    loses a minute of these statistics. A page adds `unsaved_calls` to what it reads.
+    loses a minute of these statistics. A page adds `unsaved_calls` to those of the store.
     """
 
     def __init__(self) -> None:

@@ -51,7 +51,7 @@ _KEPT: Final = 16 * 1024  # of them, the last ones, for the language of the erro
 # connection is closed.
 LINGERING_SECONDS: Final = 1.0
 
-# A client has so many seconds to take the bytes that wait for it, and a second more for so many of them.
+# Seconds in which a client must take the bytes that wait for it, and the bytes for which it has a second more.
 PATIENCE: Final = 20.0
 _SLOWEST: Final = 16 * 1024
 

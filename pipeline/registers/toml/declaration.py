@@ -344,7 +344,7 @@ def read(path: Path) -> Declaration:
     """The declaration in the TOML file `path`.
 
     Raises:
-        DeclarationError: the file cannot be read, is not TOML, or says what is not in the language.
+        DeclarationError: the file cannot be read, is not TOML, or has a key or a value that the language lacks.
     """
     document = {_NAME: path.stem, **read_toml(path, DeclarationError)}
     declared = convert(document, _LANGUAGE, path, DeclarationError, "declaration.py")

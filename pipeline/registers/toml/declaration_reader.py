@@ -47,7 +47,7 @@ def register(path: Path) -> Register:
     """The register that the TOML file `path` declares.
 
     Raises:
-        DeclarationError: the file says what is not in the language.
+        DeclarationError: the file has a key or a value that is not in the language.
     """
     declared = declaration.read(path)
     table: Literal["companies", "comptes"] = "comptes" if declared.statements else "companies"

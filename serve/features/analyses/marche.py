@@ -48,7 +48,7 @@ PARAMETERS: Final = (*SCOPE, *FILTERS, VERSION)
 _SHOWN: Final = ("iso2", "id", "nom", "ville", "ca_eur", "ca_year")
 # Markets by country and sector that are remembered: some 40 kB each.
 _REMEMBERED: Final = 64
-# A market that nobody asked for before.
+# The estimated cost of a market that is not remembered.
 _MICROSECONDS: Final = 50_000.0
 
 _NO_COMPANY: Final = "aucune_societe"
@@ -132,7 +132,7 @@ def _figures(generation: OpenGeneration, query: Query) -> ChiffresDuMarche:
     if _is_plain(query):
         remembered = generation.markets
         while len(remembered) >= _REMEMBERED:
-            # The whole base is asked for most, and costs most.
+            # The market of the whole base is requested most, and costs most.
             remembered.pop(next(kept for kept in list(remembered) if kept != Query()), None)
         remembered[query] = document
     return document

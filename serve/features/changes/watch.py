@@ -238,7 +238,7 @@ class WatchResult(NamedTuple):
 
 
 def prepare_watch(request: Request, generation: OpenGeneration) -> PreparedCall[WatchResult]:
-    """A page of what concerns the companies or the search in the body of the request.
+    """A page of the changes of the companies, or of the search, in the body of the request.
 
     Raises:
         ApiError: 401: there is no account; 400; 409: no steps lead from `depuis` to this

@@ -48,7 +48,7 @@ _DESCRIBED_ELSEWHERE: Final = (*SCOPE, COUNTRY, ID)
 
 
 def operation_parameters(operation: Operation) -> tuple[Parameter, ...]:
-    """The arguments of a tool that is an operation: what its path and its query have."""
+    """The arguments of a tool that is an operation: the variables of its path and its parameters."""
     return (
         *(COUNTRY if one is ISO else one for one in operation.path_parameters),
         *_without_version(operation.parameters),
