@@ -28,7 +28,6 @@ from serve.contract import activities
 from serve.contract.seed_tables import match_weights, name_tables, number_notation
 from shards import format
 from shards.analyses import comparables, market
-from shards.analyses.market import MarketTurnovers
 from shards.errors import CorruptError
 from shards.matching.line import Line
 from shards.matching.matcher import Matcher
@@ -144,11 +143,7 @@ def _distributions(base: ShardSet, query: Query) -> object:
 
 
 def _market(base: ShardSet, query: Query) -> object:
-    parts = [market.part(base, one, 2022) for one in distribution.parts(base, query)]
-    turnovers = MarketTurnovers(base, parts)
-    for half in (0, 1):
-        turnovers.write(half)
-    return turnovers.figures()
+    return market.figures_of(base, query, newest=2024)
 
 
 def _matches(base: ShardSet, line: Line) -> object:
