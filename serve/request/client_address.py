@@ -8,6 +8,7 @@ were written by the caller.
 
 import ipaddress
 from collections.abc import Sequence
+from functools import lru_cache
 from ipaddress import IPv4Address, IPv6Address
 
 from serve.config import Network
@@ -55,7 +56,7 @@ def bucket(address: str | None) -> str:
     >>> bucket("192.0.2.77"), bucket("2001:db8:1:2:3::4"), bucket("::ffff:192.0.2.77")
     ('192.0.2.77', '2001:db8:1:2::/64', '192.0.2.77')
     """
-    return _shared_address(address, 64)
+    return _network(address, 32, 64) or "?"
 
 
 def site(address: str | None) -> str:
@@ -64,14 +65,7 @@ def site(address: str | None) -> str:
     >>> site("192.0.2.77"), site("2001:db8:1:2:3::4")
     ('192.0.2.77', '2001:db8:1::/48')
     """
-    return _shared_address(address, 48)
-
-
-def _shared_address(address: str | None, length: int) -> str:
-    ip = _address(address)
-    if isinstance(ip, IPv6Address):
-        return _network(ip, length)
-    return str(ip) if ip else "?"
+    return _network(address, 32, 48) or "?"
 
 
 def network_of(address: str | None) -> str | None:
@@ -80,16 +74,17 @@ def network_of(address: str | None) -> str | None:
     >>> network_of("192.0.2.77"), network_of("2001:db8:1:2::3")
     ('192.0.2.0/24', '2001:db8:1::/48')
     """
+    return _network(address, 24, 48)
+
+
+@lru_cache(65_536)
+def _network(address: str | None, ipv4_bits: int, ipv6_bits: int) -> str | None:
+    """The network of an address, or an IPv4 address alone if all 32 bits are given; None if it is no address."""
     ip = _address(address)
     if ip is None:
         return None
-    return _network(ip, 24 if ip.version == 4 else 48)
-
-
-def _network(ip: Address, length: int) -> str:
-    """The network of an address, in a third of the time of `ipaddress.ip_network`."""
-    hidden = ip.max_prefixlen - length
-    return f"{type(ip)(int(ip) >> hidden << hidden)}/{length}"
+    bits = ipv4_bits if ip.version == 4 else ipv6_bits
+    return str(ip if bits == 32 else ipaddress.ip_network((ip, bits), strict=False))
 
 
 def _address(text: str | None) -> Address | None:
