@@ -85,10 +85,10 @@ $(KEYS): | $(BUILT)
 
 # Three tiers; tests/tiers.py says which test is in which. The times are the last ones measured on 2 quiet cores, on
 # 26 November 2026. After `time make quick` on a quiet machine, write the new time here.
-quick: $(READY) ## values and files in memory, for the loop of editing (53 s)
+quick: $(READY) ## values and files in memory, for the loop of editing (59 s)
 	@$(IN_MEMORY) $(PY) -m pytest $(BUSY) -m "not server and not long and not outside and not slow and not judge"
 
-check: lint types layers ## lint, types, layers, and all tests but long ones, those of other programs and proofs (145 s)
+check: lint types layers ## lint, types, layers, and all tests but long ones, those of other programs and proofs (150 s)
 	@$(IN_MEMORY) $(PY) -m pytest $(WAITING) -m "not long and not outside and not slow and not judge"
 
 test: $(READY) ## all but judges and proofs (those: ALSO="-m slow"); HYPOTHESIS_PROFILE=thorough tries ten times harder
