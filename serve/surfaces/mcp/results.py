@@ -82,7 +82,7 @@ def text(error: ApiError) -> str:
         name: value if name == "parametres_admis" else _shorten_value(value)
         for name, value in error.extra.items()
     }
-    lines = [meaning, _shorten(error.texts[1], _LONGEST_MESSAGE)]
+    lines = [meaning, shorten(error.texts[1], _LONGEST_MESSAGE)]
     return "\n".join(lines + ([orjson.dumps(beside).decode()] if beside else []))
 
 
@@ -125,20 +125,15 @@ def _counter_headers(headers: Mapping[str, str]) -> dict[str, str]:
 
 
 def _shorten_value(value: Any) -> Any:
+    """A value that a caller sent, or a proposal for it: its texts, lists and keys have an end."""
     if isinstance(value, Mapping):
         return {
-            _shorten(str(name)): _shorten_value(part)
+            shorten(str(name), _LONGEST_VALUE): _shorten_value(part)
             for name, part in list(value.items())[:_MOST_VALUES]
         }
     if isinstance(value, (list, tuple)):
-        more = len(value) - _MOST_VALUES
-        shown = [_shorten_value(part) for part in value[:_MOST_VALUES]]
-        return shown if more <= 0 else [*shown, f"… and {more} more"]
-    return _shorten(value) if isinstance(value, str) else value
-
-
-def _shorten(value: str, longest: int = _LONGEST_VALUE) -> str:
-    return f"{value[:longest]}…" if len(value) > longest else value
+        return first([_shorten_value(part) for part in value], _MOST_VALUES)
+    return shorten(value, _LONGEST_VALUE)
 
 
 # -- sizes: a result is sent twice, as JSON and as the text of that JSON (MCP, "Structured Content") --
