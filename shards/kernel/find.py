@@ -149,11 +149,6 @@ def compare(data: u8s, size: i64, place: i64, text: u8s, start: i64, length: i64
     return 0
 
 
-def suffix_place(shard: ShardArrays, index: i64) -> i64:
-    """Where the suffix `index` begins in the words."""
-    return shard.suffixes[index]
-
-
 def id_place(shard: ShardArrays, index: i64) -> i64:
     """Where the identifier `index` begins."""
     return index * shard.id_width if shard.id_width else shard.id_starts[index]
