@@ -1,19 +1,22 @@
 """The time for which a body holds the event loop: each route and page that takes one, with twelve shapes of 1 MiB.
 
-The time is the processor time of the loop's thread between two ticks, which other work on the machine does not change.
+The time is the processor time of the loop's thread between two ticks. Other work on the machine makes it longer, up to
+twice as long, so what seems too long is done again: a fault holds the loop each time.
 The collector of cycles is set as a worker sets it: a search of all objects of all tests before takes half a second.
 """
 
 import asyncio
 import gc
 import json
+import math
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 from urllib.parse import quote
 
@@ -99,6 +102,18 @@ class Watch:
     longest: float = 0.0
 
 
+def held_for(served: Served, action: Callable[[], object]) -> float:
+    """The processor seconds for which an action holds the loop at least, of at most three times that it is done."""
+    shortest = math.inf
+    for _ in range(3):
+        with watched(served) as watch:
+            action()
+        shortest = min(shortest, watch.longest)
+        if shortest <= MOST_SECONDS:
+            break
+    return shortest
+
+
 @contextmanager
 def watched(served: Served) -> Iterator[Watch]:
     """Tick in the loop of a server until the block ends."""
@@ -150,10 +165,9 @@ def test_no_body_of_a_route_holds_the_loop(served: Served, path: str, kind: str)
     for name, shape in SHAPES.items():
         for content_type, body in kinds(kind, shape):
             for who in ({}, customer.headers):
-                with watched(served) as watch:
-                    reply = sent(served, path, {"Content-Type": content_type, **who}, body.encode())
-                assert reply.status != 500, (name, reply.body[:200])
-                held[name, body[:20]] = max(held.get((name, body[:20]), 0.0), watch.longest)
+                headers = {"Content-Type": content_type, **who}
+                seconds = held_for(served, partial(sent, served, path, headers, body.encode()))
+                held[name, body[:20]] = max(held.get((name, body[:20]), 0.0), seconds)
 
     assert {shape: seconds for shape, seconds in held.items() if seconds > MOST_SECONDS} == {}
 
@@ -174,15 +188,9 @@ def test_no_form_of_a_page_holds_the_loop(served: Served, path: str) -> None:
                 ("multipart/form-data; boundary=b", f"--b\r\n{'a: b' * 9}{shape}"),
             ]
         for content_type, body in forms:
-            with watched(served) as watch:
-                reply = sent(
-                    served,
-                    path,
-                    {**visitor._headers(), "Content-Type": content_type},
-                    body.encode(),
-                )
-            assert reply.status != 500, (name, reply.body[:200])
-            held[name] = max(held.get(name, 0.0), watch.longest)
+            headers = {**visitor._headers(), "Content-Type": content_type}
+            seconds = held_for(served, partial(sent, served, path, headers, body.encode()))
+            held[name] = max(held.get(name, 0.0), seconds)
 
     assert {shape: seconds for shape, seconds in held.items() if seconds > MOST_SECONDS} == {}
 
@@ -194,11 +202,13 @@ def test_no_form_of_a_page_holds_the_loop(served: Served, path: str) -> None:
 def test_no_body_of_small_chunks_holds_the_loop(served: Served, path: str, count: int) -> None:
     head = _chunked(served, path)
     whole = head + b"1\r\n \r\n" * 70_000 + b"0\r\n\r\n"
-    with watched(served) as watch, ThreadPoolExecutor(count) as threads:
-        answers = list(threads.map(lambda _: exchanged(served, whole), range(count)))
 
-    assert watch.longest <= MOST_SECONDS
-    assert all(answer.startswith(b"HTTP/1.1 4") for answer in answers), answers
+    def send_all() -> None:
+        with ThreadPoolExecutor(count) as threads:
+            answers = list(threads.map(lambda _: exchanged(served, whole), range(count)))
+        assert all(answer.startswith(b"HTTP/1.1 4") for answer in answers), answers
+
+    assert held_for(served, send_all) <= MOST_SECONDS
 
 
 def test_a_body_of_chunks_that_are_larger_is_read(served: Served) -> None:
@@ -212,13 +222,12 @@ def test_a_body_of_chunks_that_are_larger_is_read(served: Served) -> None:
 
 def test_requests_that_are_sent_at_once_hold_the_loop_one_by_one(served: Served) -> None:
     request = b"GET /statut HTTP/1.1\r\nHost: a\r\n\r\n"
-    with watched(served) as watch:
-        answer = exchanged(
-            served, request * 2_000 + request.replace(b"a\r\n", b"a\r\nConnection: close\r\n")
-        )
+    whole = request * 2_000 + request.replace(b"a\r\n", b"a\r\nConnection: close\r\n")
 
-    assert watch.longest <= MOST_SECONDS
-    assert answer.count(b"HTTP/1.1 ") == 2_001
+    def send_all() -> None:
+        assert exchanged(served, whole).count(b"HTTP/1.1 ") == 2_001
+
+    assert held_for(served, send_all) <= MOST_SECONDS
 
 
 def _chunked(served: Served, path: str) -> bytes:
@@ -267,19 +276,21 @@ def test_no_workbook_holds_the_loop(served: Served, columns: int) -> None:
     text = "</row><row>".join([f"<worksheet><sheetData><row>{headings}", *rows])
     raw = package(f"{text}</row></sheetData></worksheet>")
 
-    with watched(served) as watch:
+    def upload() -> None:
         seen = visitor.upload("/rapprochement", raw, {"sortie": "lecture"})
+        assert seen.status == (200 if columns == 40 else 400), seen.text[:500]
 
-    assert seen.status == (200 if columns == 40 else 400), seen.text[:500]
-    assert watch.longest <= MOST_SECONDS
+    assert held_for(served, upload) <= MOST_SECONDS
 
 
 def sent(served: Served, path: str, headers: Mapping[str, str], body: bytes) -> Reply:
-    """The answer; a server that has refused a body may close the connection before it has all of it."""
+    """The answer, which is no failure; a server that has refused a body may close the connection early."""
     try:
-        return served.ask(path, "POST", headers, body=body)
+        reply = served.ask(path, "POST", headers, body=body)
     except ConnectionError:
         return Reply(413, {}, b"")
+    assert reply.status != 500, (body[:50], reply.body[:200])
+    return reply
 
 
 def _part(token: str, file: str) -> str:
