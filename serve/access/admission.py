@@ -2,7 +2,7 @@
 
     key → burst 429 → data 503 → parameters 400 → 304 → daily 429 → work → charge
 
-`admit` does the first two steps, `perform` the others (the last four in `billing.run`). The routes,
+`admit` does the first two steps, `perform` the others (the last four in `billing.run`); `answer` does all. The routes,
 the tools (serve/surfaces/mcp), the export and the website all come through here, so they have the same rights,
 the same meters and the same order of checks.
 
@@ -12,7 +12,7 @@ is what a visitor would get, and reports what else is wrong: nothing is ignored 
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, TypeVar, cast
 
 from quota.errors import StoreUnavailable
 from serve.access import billing, loop_guard, own_matches
@@ -32,6 +32,7 @@ from serve.access.counter_headers import Headers
 from serve.access.rights import identify, tool_remedy
 from serve.contract import errors
 from serve.contract.errors import ApiError
+from serve.contract.feature import Operation
 
 # The headers of a visitor's response that are also true of a 401: a tag or a location is not.
 _TRUE_OF_401: Final = (
@@ -46,6 +47,25 @@ T = TypeVar("T", bound=Content)
 
 # The headers that report the meter of a route, for a response that costs nothing.
 MeterHeaders = Callable[[Request], Awaitable[Headers]]
+
+
+async def answer(
+    request: Request, operation: Operation, run: Prepare[T] | PublicList[T]
+) -> Result[T]:
+    """The result of a list or of a call without a body, for a route and for its tool; `run` prepares it.
+
+    Raises:
+        ApiError, StoreUnavailable: as the steps of its kind.
+    """
+    if operation.kind == "list":
+        return public_list(request, cast("PublicList[T]", run))
+    prepare = cast("Prepare[T]", run)
+    if operation.kind == "free":
+        return await free_list(request, prepare)
+    await admit(request)
+    if operation.account:
+        require_account(request)
+    return await perform(request, prepare)
 
 
 async def admit(request: Request, meter_headers: MeterHeaders = billing.current_headers) -> None:
@@ -121,8 +141,8 @@ async def perform(request: Request, prepare: Prepare[T]) -> Result[T]:
                 )
             else:
                 prepared = prepare(request, generation)
-            if prepared.named:
-                await own_matches.show_named(request, await prepared.named())
+            if prepared.find_named:
+                await own_matches.show_named(request, await prepared.find_named())
                 prepared = prepare(request, generation)
             result = await billing.run(prepared, request)
         except ApiError as error:

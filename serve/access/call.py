@@ -214,7 +214,7 @@ class PreparedCall(NamedTuple, Generic[T_co]):
         preview: what to show instead of a company that could not be charged, given the error.
         trials: None, or the trials a month of which the call is one, at no credits (X11).
         calls: calls of the day that it counts as; with 0 nothing is counted.
-        named: looks up the companies that a search of an account names, where these are more than its plan shows (X19).
+        find_named: looks up the companies of `ids`, where an account names more than its plan shows (X19).
     """
 
     run: Callable[[], Awaitable[Result[T_co]]]
@@ -225,7 +225,7 @@ class PreparedCall(NamedTuple, Generic[T_co]):
     preview: Callable[[ApiError], T_co] | None = None
     trials: int | None = None
     calls: int = 1
-    named: Callable[[], Awaitable[FoundCompanies]] | None = None
+    find_named: Callable[[], Awaitable[FoundCompanies]] | None = None
 
     @property
     def is_charged(self) -> bool:

@@ -1,8 +1,8 @@
 """The companies that an account matched: a search that names them shows all of them (extensions X19).
 
 A match says which companies its lines mean (`Result.matched`), and a search which companies it names, where the plan
-would show fewer (`PreparedCall.named`). Without its store a match is answered and not remembered, and the plan decides
-what a search shows: neither is worth a 503.
+would show fewer (`PreparedCall.find_named`). Without its store a match is answered and not remembered, and the plan
+decides how much a search shows: neither is worth a 503.
 """
 
 import logging

@@ -1,6 +1,6 @@
 """The handler of each kind of operation.
 
-A handler serves its operations in one way: as a public list, a call that is counted, a body, an account's own data. It
+A handler serves its operations in one way: as a list or a call without a body, a body, an account's own data. It
 encodes the result as JSON. Checks, files, documents, tools and the protocol of reconciliation make their own responses.
 """
 
@@ -19,23 +19,9 @@ from shards.generations import pointer
 RouteHandler = Callable[[Request, Operation], Awaitable[Response]]
 
 
-async def _public_list(request: Request, operation: Operation) -> Response:
-    """A list that is the same for everybody."""
-    return admission.public_list(request, _run_of(operation)).response(request.lang)
-
-
-async def _free_list(request: Request, operation: Operation) -> Response:
-    """A list that shows companies: free, as far as the caller's plan goes."""
-    result = await admission.free_list(request, _run_of(operation))
-    return result.response(request.lang)
-
-
-async def _call(request: Request, operation: Operation) -> Response:
-    """A search, a record or an analysis, which depends on the caller and is counted."""
-    await admission.admit(request)
-    if operation.account:
-        admission.require_account(request)
-    result = await admission.perform(request, _run_of(operation))
+async def _answer(request: Request, operation: Operation) -> Response:
+    """A list, or a call that is counted: a search, a record or an analysis."""
+    result = await admission.answer(request, operation, _run_of(operation))
     return result.response(request.lang)
 
 
@@ -83,10 +69,10 @@ def _run_of(operation: Operation) -> Callable[..., Any]:
 
 
 HANDLERS: Final[Mapping[Kind, RouteHandler]] = {
-    "list": _public_list,
-    "free": _free_list,
-    "call": _call,
-    "analysis": _call,
+    "list": _answer,
+    "free": _answer,
+    "call": _answer,
+    "analysis": _answer,
     "body": _body,
     "account": _account,
     "check": _own,

@@ -85,7 +85,7 @@ def page_of(
     companies = asked.companies
     if companies and caller.account and len(companies) > rights.most_rows(plan):
         # More than the plan shows: it matters whether the account matched them (X19).
-        return prepared._replace(named=partial(company_ids.find, generation.shards, companies))
+        return prepared._replace(find_named=partial(company_ids.find, generation.shards, companies))
     return prepared
 
 

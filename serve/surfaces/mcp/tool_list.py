@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from serve.access import admission
-from serve.access.call import PreparedCall, Request, Result
+from serve.access.call import Request, Result
 from serve.contract.declaration import Schema
 from serve.contract.feature import Operation, Product
 from serve.contract.parameters import Parameter
@@ -208,19 +208,11 @@ async def _run(
 async def _result(operation: Operation, call: Request) -> Result[Any]:
     run = operation.run
     assert run is not None
-    if operation.kind == "list":
-        return admission.public_list(call, run)
-    if operation.kind == "free":
-        return await admission.free_list(call, run)
-    await admission.admit(call)
-    if operation.account:
-        admission.require_account(call)
 
-    def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Any]:
-        ready: PreparedCall[Any] = run(_with_segments(operation, request), generation)
-        return ready
+    def prepare(request: Request, generation: OpenGeneration) -> Any:
+        return run(_with_segments(operation, request), generation)
 
-    return await admission.perform(call, prepare)
+    return await admission.answer(call, operation, prepare)
 
 
 def _with_segments(operation: Operation, request: Request) -> Request:
