@@ -170,13 +170,10 @@ class CsvRows:
         try:
             text.decode()
         except UnicodeDecodeError:
-            text = b"".join(map(self._utf8_line, text.splitlines(keepends=True)))
+            self.is_cp1252 = True
+            lines = text.splitlines(keepends=True)
+            text = b"".join(decode_line(line).encode() for line in lines)
         return text.replace(codecs.BOM_UTF8, b"") if codecs.BOM_UTF8 in text else text
-
-    def _utf8_line(self, line: bytes) -> bytes:
-        text = decode_line(line).encode()
-        self.is_cp1252 |= text != line
-        return text
 
     def _check(self, text: bytes, is_end: bool) -> tuple[bytes, bytes]:
         """The rows of whole lines, and a record at their end of which more lines are to come."""

@@ -105,10 +105,8 @@ def clauses_of_country(seeds: Seeds, iso2: str) -> Clauses:
     if strange := [motif for motif in owners if not motif.startswith(_BEFORE)]:
         raise SeedError(f"personnes.csv: {strange[0]!r} does not begin with {_BEFORE}; mend it")
     rows = [row for row in seeds.tables["aux_soins_de"] if row["iso2"] in ("", iso2)]
-    everywhere, elsewhere = (
-        [row["marque"] for row in rows if bool(row["ailleurs"]) == is_elsewhere]
-        for is_elsewhere in (False, True)
-    )
+    everywhere = [row["marque"] for row in rows if not row["ailleurs"]]
+    elsewhere = [row["marque"] for row in rows if row["ailleurs"]]
     return Clauses(
         iso2,
         "|".join(f"(?:{motif.removeprefix(_BEFORE)})" for motif in owners),

@@ -147,8 +147,7 @@ def _cap(name: str) -> pl.Expr:
     text, cap = pl.col(name), CAPS[name]
     if name in WHOLE_OR_NULL:
         return pl.when(text.str.len_chars() <= cap).then(text).alias(name)
-    cut = text.str.head(cap).str.strip_chars_end()
-    return pl.when(text.str.len_chars() <= cap).then(text).otherwise(cut).alias(name)
+    return text.str.head(cap).str.strip_chars_end().alias(name)
 
 
 def _longest_length(name: str) -> pl.Expr:

@@ -152,6 +152,18 @@ def test_a_long_contact_is_null_never_a_part_of_one(field: str) -> None:
     assert found[text_cleaning.CUT].item() is True
 
 
+@pytest.mark.parametrize("field", sorted(set(text_cleaning.CAPS) & set(canonical.COMPANIES)))
+def test_a_text_of_exactly_its_cap_stays_whole(field: str) -> None:
+    text = "@abc.ee".rjust(text_cleaning.CAPS[field], "x")
+    published = [text] if canonical.COMPANIES[field] == canonical.TEXTS else text
+    row = {**company("EE", "1", "Ä"), field: published}
+
+    frame = companies(row).pipe(text_cleaning.clean).collect()
+
+    assert frame.to_dicts()[0][field] == published
+    assert frame[text_cleaning.CUT].item() is False
+
+
 @given(st.lists(st.none() | st.text(max_size=20), max_size=10))
 def test_cleaning_twice_changes_nothing(names: list[str | None]) -> None:
     once = companies(*(company("EE", str(i), nom) for i, nom in enumerate(names))).pipe(
