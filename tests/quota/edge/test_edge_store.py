@@ -118,6 +118,24 @@ def test_without_its_centre_an_edge_goes_on_until_its_block_is_used(
     store.close()
 
 
+def test_a_centre_that_stays_away_is_logged_once(
+    server: Server, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    attempts: list[None] = []
+
+    def connect() -> RedisStore:
+        attempts.append(None)
+        return RedisStore(server.url, create=True)
+
+    server.stop(signal.SIGKILL)
+    store = EdgeStore(tmp_path, connect, Clock())
+    assert eventually(lambda: len(attempts) > 5)
+    store.close()
+
+    logged = [record.getMessage() for record in caplog.records]
+    assert sum("calls are granted while blocks last" in line for line in logged) == 1
+
+
 def test_many_at_once_ask_for_their_blocks_together(
     server: Server, centre: RedisStore, tmp_path: Path
 ) -> None:

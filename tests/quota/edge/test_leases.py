@@ -210,6 +210,52 @@ def test_a_refusal_is_believed_for_seconds_and_no_longer() -> None:
     assert (later, richer) == (None, None)
 
 
+@pytest.mark.parametrize(
+    ("count", "returned"),
+    [
+        (1, [("m-", -1), ("n-", -2)]),
+        (2, [("n-", -2)]),
+        (3, [("n-", -1)]),
+        (4, []),
+    ],
+)
+def test_a_block_is_used_to_its_last_call_before_the_next(
+    count: int, returned: list[tuple[str, int]]
+) -> None:
+    """The rest of each is given back under its own name, if no call came since"""
+    rows = DictRows()
+    lend(rows, "m", moved=2, used=2, limit=100)
+    lend(rows, "n", moved=2, used=4, limit=100)
+
+    meters = [leases.take(rows, "a_", 100, NOON).meter for _ in range(count)]
+    leases.give_up(rows, NOON, NOON)
+    early = leases.unanswered_moves(rows)
+    leases.give_up(rows, NOON + timedelta(seconds=1), NOON)
+
+    assert [meter and (meter.granted, meter.used) for meter in meters] == [
+        (True, number) for number in range(1, count + 1)
+    ]
+    assert early == []
+    assert [(move.name, move.calls) for move in leases.unanswered_moves(rows)] == returned
+
+
+@pytest.mark.parametrize(("used", "is_refilled"), [(980, True), (981, False)])
+def test_a_quarter_of_a_block_is_refilled_while_the_centre_has_a_whole_one(
+    used: int, is_refilled: bool
+) -> None:
+    rows = DictRows()
+    lend(rows, "m", moved=20, used=used, limit=1_000)
+
+    lows = [leases.take(rows, "a_", 1_000, NOON).low for _ in range(20)]
+
+    assert lows == [False] * 14 + [is_refilled] * 6
+
+
+def lend(rows: DictRows, name: str, moved: int, used: int, limit: int) -> None:
+    move = leases.next_move(rows, "a_", name, limit, day(NOON))
+    leases.settle(rows, move, moved, used, NOON)
+
+
 def test_a_move_that_got_nothing_gets_nothing_when_it_is_asked_again() -> None:
     """Two processes send the move, and a call is given back in between"""
 

@@ -161,7 +161,7 @@ def odd_record() -> bytes:
         (format.META, b"cells", two_cells("62", "99", 0), "meta cells is not that"),
         (format.RANK, b"capital_desc", lambda v: v[:-4], "rank capital_desc has 3 values for 4"),
         (format.COLUMN, b"actif", lambda v: v + v, "column actif has 8 values for 4 rows"),
-        (format.COLUMN, b"actif", put("<u4", 1, 10_102), "are not converted at one rate"),
+        (format.COLUMN, b"actif", put("<u4", 1, 10_003), "are not converted at one rate"),
         (format.COLUMN, b"actif", put("<u4", 1, 0), "at some companies only"),
         (format.COLUMN, b"actif", put("<u4", 0, 3), "total assets of a company"),
         (
