@@ -86,7 +86,7 @@ LISTS: Final[Mapping[str, str]] = {
 }
 
 
-@pytest.fixture(autouse=True)
+@pytest.fixture(autouse=True, scope="module")
 def collector_of_a_worker() -> Iterator[None]:
     thresholds = gc.get_threshold()
     worker._tune_collector()
