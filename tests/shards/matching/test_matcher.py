@@ -53,6 +53,10 @@ UK = [
     company("UK", "01000035", "V&J CONSULTANCY LIMITED"),
     company("UK", "01000036", "A&E PLUMAGE LIMITED"),
     company("UK", "01000037", "QUILLWORTH BINDERY LTD"),
+    company("UK", "01000041", "QUASAR DEN YONDER ZINC LTD", ville="WHITBY"),
+    company("UK", "01000042", "KIOSK X LADDER MUSTARD LTD", ville="WHITBY"),
+    company("UK", "01000043", "DEN FJORD GOBLET HAMMER LTD", ville="WHITBY"),
+    company("UK", "01000044", "QUASAR DENS VIOLA ZINC LTD", ville="WHITBY"),
     *(
         company("UK", f"011{i:05}", f"PHOENIX {word} LTD")
         for i, word in enumerate(("ROOFING", "GARDENS", "TRAVEL", "BAKERY", "SUPPLY"))
@@ -463,6 +467,14 @@ def test_a_remark_behind_a_name_is_told_from_the_name_of_a_sibling(matcher: Matc
     assert min(notes[:2]) > max(notes[2:])
 
 
+def test_a_legal_form_within_a_name_is_not_behind_a_word_without_a_blank(matcher: Matcher) -> None:
+    found = matcher.match(Line("Siemens AG Nord", ("DE",)), 1)
+
+    assert found.candidats[0].id == "M1201_HRB260632"
+    assert "mot_manquant" in found.candidats[0].raisons
+    assert "espace" not in found.candidats[0].raisons
+
+
 def test_initials_are_those_of_a_name(matcher: Matcher) -> None:
     found = matcher.match(Line("Healthcare Financial Management Association", ville="Leeds"), 3)
 
@@ -492,6 +504,11 @@ def test_initials_of_a_whole_name_are_found_in_their_town_and_never_sure(matcher
         ("JGTuF", "Kiel", "HRB 5"),
         ("QXM", "York", "01000038"),
         ("TQOXM", "York", "01000038"),
+        ("QYZ", "Whitby", "01000041"),
+        ("QDYZ", "Whitby", "01000041"),
+        ("KXLM", "Whitby", "01000042"),
+        ("DFGH", "Whitby", "01000043"),
+        ("QDVZ", "Whitby", "01000044"),
     ],
 )
 def test_initials_of_a_town_have_a_letter_for_a_form_or_a_short_word_or_none(
@@ -512,12 +529,16 @@ def test_initials_of_a_town_have_a_letter_for_a_form_or_a_short_word_or_none(
         ("BWA", "München"),  # a word that tells something has no letter
         ("BMW", "Kiel"),  # another town
         ("MWA", "München"),
+        ("KLM", "Whitby"),  # a letter that is a word
+        ("FGH", "Whitby"),  # a short word that is the first
+        ("QVZ", "Whitby"),  # a word of four letters
     ],
 )
 def test_other_letters_are_no_initials(matcher: Matcher, name: str, town: str) -> None:
     result = matcher.match(Line(name, ville=town), 3)
 
     assert "HRB 4" not in [candidate.id for candidate in result.candidats]
+    assert all("initiales" not in candidate.raisons for candidate in result.candidats)
 
 
 def test_initials_that_a_company_has_as_its_name_have_no_letter_of_a_form(

@@ -73,6 +73,29 @@ def test_a_label_beside_a_number_names_its_countries(
     assert any(one.folded.endswith((fold_id(number), bare)) for one in meant), written
 
 
+@pytest.mark.parametrize(
+    ("text", "number", "isos"),
+    [
+        ("KRS0000028860", "0000028860", {"PL"}),
+        ("0000028860KRS", "0000028860", {"PL"}),
+        ("IČO27074358", "27074358", {"CZ", "SK"}),
+        ("27074358 IČ", "27074358", {"CZ", "SK"}),
+        # Two letters may be a part of the number.
+        ("IČ27074358", "IČ27074358", set()),
+        ("27074358IČ", "27074358IČ", set()),
+        ("CF06377691008", "CF06377691008", set()),
+        ("CF 06377691008", "06377691008", {"IT"}),
+    ],
+)
+def test_a_label_without_a_blank_beside_the_number_has_three_letters_or_more(
+    text: str, number: str, isos: set[str]
+) -> None:
+    (readings,) = NOTATION.read(text).numbers
+
+    assert readings[0].folded == number
+    assert readings[0].isos == isos
+
+
 @given(st.text(max_size=60), st.integers(0, len(LABELS) - 1))
 def test_no_text_is_too_odd_to_be_read(text: str, place: int) -> None:
     for written in (text, f"{LABELS[place]['mention']} {text}", f"{text} {text}"):

@@ -161,6 +161,24 @@ def test_threads_read_the_records_of_a_shard_at_once(base: ShardSet) -> None:
             assert found == wanted
 
 
+@pytest.mark.parametrize("row", [1, 2])
+def test_a_record_without_a_byte_is_damaged_however_it_is_read(tmp_path: Path, row: int) -> None:
+    """In front of another record, and the last one of its chunk"""
+    write_shard(tmp_path / "EE", "EE", [company("EE", str(i), f"{TEXT}{i}") for i in range(3)])
+    with altered(tmp_path / "EE", format.RECORD) as txn:
+        put_frame(txn, row, b"")
+
+    with Shard(tmp_path / "EE") as shard:
+        damaged = ShardSet()
+        damaged["EE"] = shard
+        with pytest.raises(CorruptError, match=f"row {row} is damaged"):
+            shard.record(row, coordonnees=True)
+        with pytest.raises(CorruptError, match="verify"):
+            search.records(damaged, [MergedRow("EE", row)], coordonnees=False)
+        assert orjson.loads(search.records(damaged, [MergedRow("EE", 0)], coordonnees=False))
+        damaged.forget()
+
+
 def bomb(size: int) -> bytes:
     """A frame of `size` bytes of blanks in blocks that repeat a byte (RFC 8878 §3.1.1.2), without its magic number."""
     blocks, rest = divmod(size, 1 << 17)

@@ -208,6 +208,46 @@ def test_the_parts_of_a_text_must_be_neighbours(text: str, expected: list[str]) 
 
 
 @pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
+@pytest.mark.parametrize("width", [1, 2, 8, 9])
+def test_the_beginning_of_an_identifier_finds_those_that_begin_so_and_no_other(
+    width: int, engine: Any
+) -> None:
+    """B15; the least and the greatest beginning, and the sixteenth place, of which the file has the first bytes"""
+    for count in (1, 2, 15, 16, 17, 33):
+        found = [company("EE", f"{i:0{width}}", "Ψ") for i in range(1, count + 1)]
+        asked = {c["id"][:size] for c in found for size in range(1, width + 2)}
+        with OpenShards(found) as world:
+            for text in (*asked, "0", "9", f"{count + 1:0{width}}"):
+                expected = sorted(("EE", c["id"]) for c in found if c["id"].startswith(text))
+                assert world.pages(Query(q=text), 50, engine) == (len(expected), expected)
+
+
+@pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
+def test_a_search_by_codes_leaves_none_to_the_next_one(engine: Any) -> None:
+    """Each column has tables of its own size: few activities in many cells, and more towns than both"""
+    found = [
+        company("EE", f"{i:03}", "Ψ", division=division, groupe=groupe,
+                nace_code=nace, ville=f"Ville {i % 37}")
+        for i, (division, groupe, nace) in enumerate(
+            (division, groupe, nace)
+            for division, groups in (("01", ("01.1",)), ("47", ("47.1", "47.2")), ("62", ("62.0",)))
+            for groupe in groups
+            for nace in ("62.01", "62.02", "62.03")
+            for _ in range(7)
+        )
+    ]  # fmt: skip
+    asked = (
+        Query(nace=("62.01", "62.03")), Query(nace=("62.02",)), Query(nace=("62.03",)),
+        Query(villes=("Ville 0", "Ville 20", "Ville 36")), Query(villes=("Ville 1", "Ville 9")),
+        Query(villes=("Ville 0", "Ville 36")), Query(nace=("62.01",), villes=("Ville 2",)),
+    )  # fmt: skip
+    with OpenShards(found) as world:
+        for query in asked:
+            expected = [(c["iso2"], c["id"]) for c in oracle.search(found, query)]
+            assert world.pages(query, 50, engine) == (len(expected), expected)
+
+
+@pytest.mark.parametrize("engine", ENGINES.values(), ids=ENGINES)
 @pytest.mark.parametrize("site_web", [False, True])
 def test_every_pair_of_bounds_of_headcount_finds_the_companies_within_them(
     site_web: bool, engine: Any
