@@ -240,7 +240,7 @@ def count_matches(
         room = 0
     if source.generator == BY_TURNOVER and not source.need & (SCOPE | NAME | CODES):
         room = 0
-    source.total = generate(table, question, source, scratch, room)
+    source.total = generate(table, source, scratch, room)
     return source.total
 
 
@@ -255,7 +255,7 @@ def take_census(table: Table, question: KernelQuery, source: ShardSearch, scratc
             return TOO_DEAR
     if not whole and not source.listed:
         choose(table, question, source)
-        generate(table, question, source, scratch, scratch.rows_size)
+        generate(table, source, scratch, scratch.rows_size)
         if not source.listed:
             raise_damaged()
     for kind in range(KINDS):

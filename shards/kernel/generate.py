@@ -113,9 +113,7 @@ def choose_sites(
     return cost
 
 
-def generate(
-    table: Table, question: KernelQuery, source: ShardSearch, scratch: Scratch, room: i64
-) -> i64:
+def generate(table: Table, source: ShardSearch, scratch: Scratch, room: i64) -> i64:
     """Count all matches of one shard; returns their number.
 
     They are listed, too, if they are at most `room`: `source.listed` says so.

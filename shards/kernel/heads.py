@@ -233,14 +233,7 @@ def listed_parts(
     return drain(scratch, size, start, count)
 
 
-def cell_fronts(
-    table: Table,
-    question: KernelQuery,
-    source: ShardSearch,
-    scratch: Scratch,
-    count: i64,
-    start: i64,
-) -> i64:
+def cell_fronts(table: Table, source: ShardSearch, scratch: Scratch, count: i64, start: i64) -> i64:
     """The first rows of a scope within a stretch of `ca_desc`: in each cell turnover descends."""
     shard = table.shards[source.shard]
     heap = scratch.heap
@@ -289,7 +282,7 @@ def read(
         if need == SCOPE:
             return listed_parts(table, question, source, scratch, count, start)
         if need == SCOPE | TURNOVER and tri == CA_DESC and count < source.total:
-            return cell_fronts(table, question, source, scratch, count, start)
+            return cell_fronts(table, source, scratch, count, start)
         return 0
     sites: i64 = need & FACTS and source.fact_low >= shard.site_bit
     if need & CODES:
@@ -445,7 +438,7 @@ def head(
         if walked:
             return walked
     if not source.listed:
-        generate(table, question, source, scratch, scratch.rows_size)
+        generate(table, source, scratch, scratch.rows_size)
         if not source.listed:
             raise_damaged()
     size: i64 = push_rows(

@@ -70,7 +70,7 @@ def mark_source(
             total = mark_spans(table, source, scratch, market)
             market.chosen[source.shard] = total
             return total
-        generate(table, question, source, scratch, scratch.rows_size)
+        generate(table, source, scratch, scratch.rows_size)
         if not source.listed:
             raise_damaged()
     bits = market.bits
