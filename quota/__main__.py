@@ -19,7 +19,7 @@ import orjson
 
 from quota import command, open_store
 from quota.accounts import INCLUDED, check_plan
-from quota.command import Plans, Result
+from quota.command import Options, Result
 from quota.errors import NumberTakenError, QuotaError
 from quota.ledger.calls import PACK_MOST
 from quota.ledger.people import ADMINISTRATOR, MEMBER, ROLES, is_email
@@ -37,20 +37,19 @@ UNUSED_DAYS_LEAST: Final = 30  # longer than a session or a link lasts
 
 _EXAMPLE: Final = "example: python -m quota --state demo-data/state"
 
-Command = Callable[[LedgerStore, argparse.Namespace, Plans, datetime], Awaitable[Result]]
+Command = Callable[[LedgerStore, Options], Awaitable[Result]]
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run a command; returns 0 (done) or 1 (failed), and exits with 2 for wrong use."""
     try:
-        plans = load()
         parser = _parser()
-        options = parser.parse_args(arguments)
-        _check(parser, options, plans)
+        options = parser.parse_args(arguments, Options(plans=load(), now=datetime.now(UTC)))
+        _check(parser, options)
         first = options.command is command.create_account
         store = open_ledger(options.quota, options.state, create=first)
         try:
-            result = asyncio.run(options.command(store, options, plans, datetime.now(UTC)))
+            result = asyncio.run(options.command(store, options))
         finally:
             store.close()
     except NumberTakenError:
@@ -73,7 +72,7 @@ def _run_in_child(arguments: Sequence[str] | None) -> int:
     return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
 
 
-def _check(parser: argparse.ArgumentParser, options: argparse.Namespace, plans: Plans) -> None:
+def _check(parser: argparse.ArgumentParser, options: Options) -> None:
     """Check what argparse cannot: the STATE folder, and whether the plan allows the options."""
     on_this_host = options.quota == open_store.LMDB
     if on_this_host and options.state is None:
@@ -84,7 +83,7 @@ def _check(parser: argparse.ArgumentParser, options: argparse.Namespace, plans: 
         options.plan = options.plan or options.named_plan
     if "plan" in options:
         try:
-            plan = check_plan(options.plan, bool(options.api_tool), plans, options.modules)
+            plan = check_plan(options.plan, bool(options.api_tool), options.plans, options.modules)
         except QuotaError as error:
             parser.error(str(error))
         if options.api_tool is False and plan.outil_api == INCLUDED:

@@ -29,77 +29,85 @@ Result = Mapping[str, Any] | Sequence[Mapping[str, Any]]
 _DROPPED_LISTS: Final = 20  # by one transaction, of at most 100 rows each
 _PASSWORD_BYTES: Final = 12  # 96 random bits, 16 characters
 
-# -- accounts, keys, credits -------------------------------------------------------
 Plans = Mapping[str, Plan]
 
 
-async def create_account(
-    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
-) -> Result:
+class Options(Namespace):
+    """The arguments of a command as argparse reads them, with the plans and the time of the command."""
+
+    plans: Plans
+    now: datetime
+
+
+# -- accounts, keys, credits -------------------------------------------------------
+
+
+async def create_account(store: LedgerStore, options: Options) -> Result:
     """Create an organisation; commands for it take its id."""
     account = new_account(
         options.plan,
-        now,
+        options.now,
         nom=options.nom,
         api_tool=bool(options.api_tool),
         modules=options.modules or (),
     )
-    await store.submit(account_rows.create_account, account, plans)
-    return new_account_members(account, plans)
+    await store.submit(account_rows.create_account, account, options.plans)
+    return new_account_members(account, options.plans)
 
 
-async def show_account(
-    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
-) -> Result:
+async def show_account(store: LedgerStore, options: Options) -> Result:
     """Show one organisation."""
-    return account_members(await store.read(account_rows.account_of, options.account), plans)
+    return account_members(
+        await store.read(account_rows.account_of, options.account), options.plans
+    )
 
 
-async def list_accounts(
-    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
-) -> Result:
+async def list_accounts(store: LedgerStore, options: Options) -> Result:
     """List all organisations, the oldest first."""
-    return [account_members(account, plans) for account in await store.read(account_rows.accounts)]
+    return [
+        account_members(account, options.plans)
+        for account in await store.read(account_rows.accounts)
+    ]
 
 
-async def set_plan(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+async def set_plan(store: LedgerStore, options: Options) -> Result:
     """Change the plan, from the next call on."""
     account = await store.submit(
         account_rows.set_plan,
         options.account,
         options.plan,
-        plans,
+        options.plans,
         api_tool=options.api_tool,
         modules=options.modules,
     )
-    return account_members(account, plans)
+    return account_members(account, options.plans)
 
 
-async def create_key(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+async def create_key(store: LedgerStore, options: Options) -> Result:
     """Create a key; its text cannot be shown again."""
-    key, text = new_key(options.account, now, label=options.label)
-    await store.submit(account_rows.create_key, key, credentials.key_digest(text), plans)
+    key, text = new_key(options.account, options.now, label=options.label)
+    await store.submit(account_rows.create_key, key, credentials.key_digest(text), options.plans)
     return {"account": key.account, "key_id": key.id, "key": text}
 
 
-async def list_keys(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+async def list_keys(store: LedgerStore, options: Options) -> Result:
     """List the keys of an organisation, revoked ones included."""
     account = await store.read(account_rows.account_of, options.account)
     return [key_members(key) for key in await store.read(account_rows.keys_of, account.id)]
 
 
-async def revoke_key(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+async def revoke_key(store: LedgerStore, options: Options) -> Result:
     """End a key; the next call with it is refused."""
-    return key_members(await store.submit(account_rows.revoke_key, options.key_id, iso(now)))
+    return key_members(
+        await store.submit(account_rows.revoke_key, options.key_id, iso(options.now))
+    )
 
 
-async def create_address(
-    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
-) -> Result:
+async def create_address(store: LedgerStore, options: Options) -> Result:
     """Create a reconciliation address; its path cannot be shown again."""
-    address, token = new_key(options.account, now, label=options.label, kind=ADDRESSES)
+    address, token = new_key(options.account, options.now, label=options.label, kind=ADDRESSES)
     digest = credentials.key_digest(token)
-    await store.submit(account_rows.create_key, address, digest, plans, ADDRESSES)
+    await store.submit(account_rows.create_key, address, digest, options.plans, ADDRESSES)
     return {
         "account": address.account,
         "address_id": address.id,
@@ -107,9 +115,7 @@ async def create_address(
     }
 
 
-async def list_addresses(
-    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
-) -> Result:
+async def list_addresses(store: LedgerStore, options: Options) -> Result:
     """List the reconciliation addresses of an organisation, revoked ones included."""
     account = await store.read(account_rows.account_of, options.account)
     return [
@@ -118,26 +124,20 @@ async def list_addresses(
     ]
 
 
-async def revoke_address(
-    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
-) -> Result:
+async def revoke_address(store: LedgerStore, options: Options) -> Result:
     """End a reconciliation address; the next request at it is refused."""
     return address_members(
-        await store.submit(account_rows.revoke_key, options.address_id, iso(now), ADDRESSES)
+        await store.submit(account_rows.revoke_key, options.address_id, iso(options.now), ADDRESSES)
     )
 
 
-async def add_credits(
-    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
-) -> Result:
+async def add_credits(store: LedgerStore, options: Options) -> Result:
     """Add a pack of credits, which are used after the grant of the month."""
     left = await store.submit(calls.add_credits, options.account, options.count)
     return {"account": options.account, "ajoutes": options.count, "packs": left}
 
 
-async def list_unapplied(
-    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
-) -> Result:
+async def list_unapplied(store: LedgerStore, options: Options) -> Result:
     """List what was paid at Stripe and could not be applied."""
     return [
         {
@@ -154,9 +154,7 @@ async def list_unapplied(
     ]
 
 
-async def settle_unapplied(
-    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
-) -> Result:
+async def settle_unapplied(store: LedgerStore, options: Options) -> Result:
     """Forget a payment that was settled by hand."""
     if not await store.submit(payments.settle_unapplied, options.payment):
         raise UnknownError(
@@ -165,16 +163,14 @@ async def settle_unapplied(
     return {"paiement": options.payment}
 
 
-async def usage(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+async def usage(store: LedgerStore, options: Options) -> Result:
     """Show the counters, under the limits with which the keys are served."""
     account = await store.read(account_rows.account_of, options.account)
-    plan = effective_plan(account, plans)
-    return usage_members(account, plan, await store.usage(account.id, plan, now))
+    plan = effective_plan(account, options.plans)
+    return usage_members(account, plan, await store.usage(account.id, plan, options.now))
 
 
-async def list_exports(
-    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
-) -> Result:
+async def list_exports(store: LedgerStore, options: Options) -> Result:
     """List the last exports of an account, the newest first."""
     account = await store.read(account_rows.account_of, options.account)
     return [
@@ -190,18 +186,16 @@ async def list_exports(
 # the section [courriel] sends it instead. A password that is made here is random and printed once.
 
 
-async def add_person(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+async def add_person(store: LedgerStore, options: Options) -> Result:
     """Add a person to an organisation, with a password that is printed once."""
     password = secrets.token_urlsafe(_PASSWORD_BYTES)
     hashed = credentials.hash_password(password)
-    new = new_person(options.account, options.email, hashed, now, options.role)
+    new = new_person(options.account, options.email, hashed, options.now, options.role)
     person = await store.submit(people.add_person, new)
     return {**person_members(person), "password": password}
 
 
-async def new_password(
-    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
-) -> Result:
+async def new_password(store: LedgerStore, options: Options) -> Result:
     """Replace the password of a person by one that is printed once."""
     person = await _person(store, options.email)
     password = secrets.token_urlsafe(_PASSWORD_BYTES)
@@ -209,50 +203,48 @@ async def new_password(
     return {**person_members(person), "password": password}
 
 
-async def list_people(
-    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
-) -> Result:
+async def list_people(store: LedgerStore, options: Options) -> Result:
     """List the people of an organisation."""
     account = await store.read(account_rows.account_of, options.account)
     return [person_members(person) for person in await store.read(people.people_of, account.id)]
 
 
-async def invite(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+async def invite(store: LedgerStore, options: Options) -> Result:
     """Invite somebody into an organisation by a link, or by mail."""
     new = new_ticket(
-        tickets.INVITATION, options.email, now,
+        tickets.INVITATION, options.email, options.now,
         mail=options.mail, account=options.account, role=options.role, lang=options.lang,
     )  # fmt: skip
     ticket = await store.submit(tickets.issue, new.ticket, new.digest)
     return ticket_members(ticket) | _link("invitation", new.token)
 
 
-async def invitations(
-    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
-) -> Result:
+async def invitations(store: LedgerStore, options: Options) -> Result:
     """List the links of an organisation that can still be used, with the state of their mails."""
     account = await store.read(account_rows.account_of, options.account)
     return [
         ticket_members(one)
-        for one in await store.read(tickets.of_account, account.id, seconds(now))
+        for one in await store.read(tickets.of_account, account.id, seconds(options.now))
     ]
 
 
-async def reset(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+async def reset(store: LedgerStore, options: Options) -> Result:
     """Let a person choose another password by a link, or by mail."""
     person = await _person(store, options.email)
-    new = new_ticket(tickets.PASSWORD, person.email, now, mail=options.mail, lang=options.lang)
+    new = new_ticket(
+        tickets.PASSWORD, person.email, options.now, mail=options.mail, lang=options.lang
+    )
     ticket = await store.submit(tickets.ask_for_link, new.ticket, new.digest)
     return ticket_members(ticket) | _link("mot-de-passe", new.token)
 
 
-async def confirm(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+async def confirm(store: LedgerStore, options: Options) -> Result:
     """Let the address of a person count, without the link that would be mailed to it."""
     person = await _person(store, options.email)
     return person_members(await store.submit(people.confirm, person.id))
 
 
-async def set_role(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+async def set_role(store: LedgerStore, options: Options) -> Result:
     """Give a person another role."""
     person = await _person(store, options.email)
     return person_members(
@@ -260,9 +252,7 @@ async def set_role(store: LedgerStore, options: Namespace, plans: Plans, now: da
     )
 
 
-async def remove_person(
-    store: LedgerStore, options: Namespace, plans: Plans, now: datetime
-) -> Result:
+async def remove_person(store: LedgerStore, options: Options) -> Result:
     """Remove a person from the organisation; all sessions of the person end."""
     person = await _person(store, options.email)
     return person_members(await store.submit(tickets.remove_person, person.account, person.id))
@@ -284,10 +274,10 @@ def _link(path: str, token: str) -> dict[str, Any]:
 # -- upkeep ------------------------------------------------------------------------
 
 
-async def compact(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+async def compact(store: LedgerStore, options: Options) -> Result:
     """Drop the counters of old months, and lists that have expired. A clock that is ahead would freeze the counters
     until then."""
-    now = store.moment(now)  # a server's clock counts where this machine's differs
+    now = store.moment(options.now)  # a server's clock counts where this machine's differs
     before = months_before(now, options.keep_months)
     newest = store.newest_month()
     if newest is None:
@@ -309,18 +299,18 @@ async def drop_lists(store: LedgerStore, now: datetime) -> int:
     return total
 
 
-async def repair(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+async def repair(store: LedgerStore, options: Options) -> Result:
     """Go back to an earlier first month after a clock that was ahead."""
     month = options.floor
-    if month > (latest := months_before(store.moment(now), 0)):
+    if month > (latest := months_before(store.moment(options.now), 0)):
         raise NotAllowedError(f"{month} is still to come; give {latest} or an earlier month")
     before = await store.submit(calls.lower_floor, month)
     return {"floor": month if before is None else min(month, before), "before": before}
 
 
-async def purge(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+async def purge(store: LedgerStore, options: Options) -> Result:
     """Remove free organisations that were never used; without --yes only list them."""
-    before, today = iso(now - timedelta(days=options.unused_days)), day(now).key
+    before, today = iso(options.now - timedelta(days=options.unused_days)), day(options.now).key
     found = []
     for account in upkeep.unused_accounts(store.table_rows, before):
         gone = options.yes and await store.submit(upkeep.remove, account.id, before, today)
@@ -330,13 +320,13 @@ async def purge(store: LedgerStore, options: Namespace, plans: Plans, now: datet
     return found
 
 
-async def backup(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+async def backup(store: LedgerStore, options: Options) -> Result:
     """Write a verified copy."""
     store.backup(options.file)
     return {"file": str(options.file), "bytes": options.file.stat().st_size}
 
 
-async def audit(store: LedgerStore, options: Namespace, plans: Plans, now: datetime) -> Result:
+async def audit(store: LedgerStore, options: Options) -> Result:
     """Compare all charges with the sums; a difference is an error."""
     report = store.audit()
     report.require()
