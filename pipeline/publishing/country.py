@@ -109,8 +109,9 @@ def build(task: Task, progress: Progress) -> BuiltCountry:
         return _write(task, *_without_input(task), progress)
     with canonical.name_unreadable(part.path for part in (*task.companies, *task.comptes)):
         sources, of_input = _read(task)
-        rows, of_rows = _clean(task, sources, progress)
-        lines, of_lines = _select_lines(task, rows)
+        rules = _rules(task.tables.seeds, task.tables.rates, task.iso2)
+        rows, of_rows = _clean(task, sources, rules, progress)
+        lines, of_lines = _select_lines(task, rows, rules)
         shard, of_companies = _derive(task, rows, lines, progress)
     report = quality_report.of_country((of_input, of_rows, of_lines, of_companies))
     return _write(task, shard, report, progress)
@@ -174,13 +175,14 @@ class _CleanSource:
     report: Quality
 
 
-def _clean(task: Task, sources: Sources, progress: Progress) -> tuple[_Rows, Quality]:
+def _clean(
+    task: Task, sources: Sources, rules: _Rules, progress: Progress
+) -> tuple[_Rows, Quality]:
     """Clean the rows of every source; write the bad rows apart.
 
     Raises:
         BuildError: a company that comes twice in a source, or too many bad rows.
     """
-    rules = _rules(task.tables.seeds, task.tables.rates, task.iso2)
     completing = {
         source.name: _clean_source(task, f"complement-{rank}", source.parts, rules, progress)
         for rank, source in enumerate(sources.complements)
@@ -273,7 +275,7 @@ def _store(task: Task, name: str, rows: pl.DataFrame) -> Path:
 # -- 3. statement lines --------------------------------------------------------------
 
 
-def _select_lines(task: Task, rows: _Rows) -> tuple[_Lines, Quality]:
+def _select_lines(task: Task, rows: _Rows, rules: _Rules) -> tuple[_Lines, Quality]:
     """Select the lines to store: of good rows, without copies, of the last years.
 
     Lines get reasons before copies and old years are dropped, so that each line is stored or has one reason.
@@ -287,13 +289,12 @@ def _select_lines(task: Task, rows: _Rows) -> tuple[_Lines, Quality]:
             _NO_LINES, _NO_LINES.with_columns(pl.lit(None, pl.String).alias(REASON))
         ), Quality()
     seeds = task.tables.seeds
-    last_year = implausible_values.latest_year(task.tables.rates)
     read = (
         input_files.scan_country(task.comptes, "comptes", task.iso2)
         .pipe(text_cleaning.clean)
-        .pipe(personal_data.refuse, personal_data.patterns(seeds, task.iso2))
+        .pipe(personal_data.refuse, rules.personal)
         .pipe(money.drop_negative_zeros)
-        .pipe(statement_lines.add_reasons, pl.scan_parquet(rows.register), last_year)
+        .pipe(statement_lines.add_reasons, pl.scan_parquet(rows.register), rules.last_year)
     )
     judged = _sink(task, "judged", read)
     distinct = _sink(task, "distinct", statement_lines.drop_copies(judged))
