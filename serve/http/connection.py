@@ -206,6 +206,13 @@ class _Connection(web.RequestHandler):
 
     def resume_writing(self) -> None:
         super().resume_writing()
+        self._cancel_cut()
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        super().connection_lost(exc)
+        self._cancel_cut()
+
+    def _cancel_cut(self) -> None:
         if self._cut is not None:
             self._cut.cancel()
 

@@ -11,6 +11,7 @@ import pytest
 from aiohttp import web
 
 from serve.access.call import Response
+from serve.access.loop_guard import VisitorLanes
 from serve.http import connection
 from serve.http.reply import EXPOSED, make_reply
 from serve.observe.log import RequestTrace
@@ -125,6 +126,39 @@ def test_who_does_not_take_a_response_is_cut_off(
             for _ in range(100):
                 client.send(b"\r\n")
                 time.sleep(0.1)
+
+
+def test_a_client_that_goes_leaves_no_timer() -> None:
+    """R13: a timer that outlives its connection holds the connection and its buffers for 20 seconds and more"""
+
+    async def timers() -> list[asyncio.TimerHandle | None]:
+        connections: list[connection._Connection] = []
+
+        def accept() -> connection._Connection:
+            connections.append(connection._Connection(server, loop=loop))
+            return connections[-1]
+
+        async def answer(message: web.BaseRequest) -> web.Response:
+            return make_reply(
+                Response(200, b"x" * (16 << 20)), RequestTrace("id", "/"), opened=True
+            )
+
+        loop = asyncio.get_running_loop()
+        server = connection.Server(answer, VisitorLanes(places=1))
+        listening = await loop.create_server(accept, "127.0.0.1", 0)
+        async with listening:
+            _, writer = await asyncio.open_connection(*listening.sockets[0].getsockname())
+            writer.write(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n")
+            while not connections or connections[0]._cut is None:
+                await asyncio.sleep(0.01)
+            writer.transport.abort()
+            while server.connections:
+                await asyncio.sleep(0.01)
+        return [it._cut for it in connections]
+
+    cuts = asyncio.run(asyncio.wait_for(timers(), 10))
+
+    assert cuts and all(cut is not None and cut.cancelled() for cut in cuts)
 
 
 # -- methods --------------------------------------------------------------------------
