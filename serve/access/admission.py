@@ -12,7 +12,7 @@ is what a visitor would get, and reports what else is wrong: nothing is ignored 
 
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from typing import Final, TypeVar, cast
+from typing import Any, Final, TypeVar
 
 from quota.errors import StoreUnavailable
 from serve.access import billing, loop_guard, own_matches
@@ -33,6 +33,7 @@ from serve.access.rights import identify, tool_remedy
 from serve.contract import errors
 from serve.contract.errors import ApiError
 from serve.contract.feature import Operation
+from serve.generation.open_generation import OpenGeneration
 
 # The headers of a visitor's response that are also true of a 401: a tag or a location is not.
 _TRUE_OF_401: Final = (
@@ -50,22 +51,25 @@ MeterHeaders = Callable[[Request], Awaitable[Headers]]
 
 
 async def answer(
-    request: Request, operation: Operation, run: Prepare[T] | PublicList[T]
-) -> Result[T]:
-    """The result of a list or of a call without a body, for a route and for its tool; `run` prepares it.
+    request: Request, operation: Operation, run: Callable[[Request, OpenGeneration], Any]
+) -> Result[Any]:
+    """The result of a list or of a call without a body, for a route and for its tool.
+
+    Args:
+        run: a `PublicList` for an operation of kind `list`, else a `Prepare`.
 
     Raises:
-        ApiError, StoreUnavailable: as the steps of its kind.
+        ApiError: as `public_list`, `free_list`, or `admit` and `perform`.
+        StoreUnavailable: not counted, or `maybe_done`; the key cannot be looked up.
     """
     if operation.kind == "list":
-        return public_list(request, cast("PublicList[T]", run))
-    prepare = cast("Prepare[T]", run)
+        return public_list(request, run)
     if operation.kind == "free":
-        return await free_list(request, prepare)
+        return await free_list(request, run)
     await admit(request)
     if operation.account:
         require_account(request)
-    return await perform(request, prepare)
+    return await perform(request, run)
 
 
 async def admit(request: Request, meter_headers: MeterHeaders = billing.current_headers) -> None:

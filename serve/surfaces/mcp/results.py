@@ -132,7 +132,7 @@ def _shorten_value(value: Any) -> Any:
             for name, part in list(value.items())[:_MOST_VALUES]
         }
     if isinstance(value, (list, tuple)):
-        return first([_shorten_value(part) for part in value], _MOST_VALUES)
+        return [_shorten_value(part) for part in first(list(value), _MOST_VALUES)]
     return shorten(value, _LONGEST_VALUE)
 
 
