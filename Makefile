@@ -1,6 +1,6 @@
-# The targets of every day; `make` alone lists them. Rare tasks are scripts in .ci/ (judges, wheels, lock, sanitize,
-# sbom, audit); the head of each says how to call it. Every tool is called through .venv, which `setup` creates from
-# requirements/dev.lock (pinned, with hashes), again only when that file or pyproject.toml changes.
+# The targets for daily work; `make` lists them. Scripts in .ci/ do rarer tasks (judges, wheels, lock, sanitize, sbom,
+# audit); the first lines of each describe its use. All tools are in .venv. `setup` creates it from
+# requirements/dev.lock (pinned, with hashes), and again if that file, pyproject.toml or compiled sources change.
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo quick check test lint types layers bench golden clean
@@ -10,7 +10,7 @@ PYTHON    ?= python3
 DEMO_PORT ?= 8080
 COMPANIES ?= 200000
 
-# Tests and the demonstration start a hundred programs, each of which would compile all modules anew.
+# Tests and the demonstration start a hundred programs; with this variable each would compile all modules again.
 unexport PYTHONDONTWRITEBYTECODE
 
 BIN   := .venv/bin
@@ -21,12 +21,12 @@ BUILT := $(DEMO)/.stamp
 KEYS  := $(DEMO)/keys.txt
 QUOTA := $(PY) -m quota --state $(DEMO)/state
 CPUS  := $(shell $(PYTHON) -c 'import os; print(os.cpu_count())')
-# The tests of a file share their fixtures, so they stay in one process. Half of the time of `check` and
-# `test` goes into waiting for programs, so these run two processes per CPU.
-# They are begun in the order of tests/conftest.py.
+# The tests of a file share their fixtures, so they run in one process. `check` and `test` wait for programs half of
+# their time, so they use two processes per CPU. tests/conftest.py has the order in which the files start.
 BUSY  := -n $(CPUS) --dist loadfile --no-loadscope-reorder
 WAITING := -n $$((2 * $(CPUS))) --dist loadfile --no-loadscope-reorder
-# Without fsync to a disk the small tests take half as long; /dev/shm of a container may be too small.
+# Without fsync to a disk the small tests take half the time. `test` uses the disk: the /dev/shm of a container may be
+# too small.
 IN_MEMORY := memory=$$(mktemp -d /dev/shm/societes.XXXXXX 2>/dev/null || mktemp -d) && \
   trap 'rm -rf "$$memory"' EXIT && trap 'exit 130' INT TERM && TMPDIR=$$memory
 FIELD := $(PY) -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])'
@@ -38,9 +38,9 @@ setup: $(READY) ## create .venv with everything pinned
 
 $(READY): requirements/dev.lock pyproject.toml setup.py $(wildcard shards/kernel/*.py shards/matching/*.py shards/suggest/*.py)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "Python 3.11 or later is needed, $(PYTHON) is older; try: make PYTHON=python3.12" >&2; exit 1; }
+	  { echo "$(PYTHON) is older than Python 3.11; try: make PYTHON=python3.12" >&2; exit 1; }
 	$(PYTHON) -m venv .venv
-	@# zig, of 100 MB, only where there is no C compiler.
+	@# Install zig (100 MB) only if there is no C compiler.
 	sed "$$(command -v cc >/dev/null && echo '/^ziglang==/,/[^\\]$$/d')" requirements/dev.lock >.venv/dev.lock
 	$(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r .venv/dev.lock
 	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
@@ -53,9 +53,9 @@ demo: $(BUILT) $(KEYS) ## build the bundled real excerpts, create a key per plan
 	@cat $(KEYS)
 	@{ $(PY) -m serve --data $(DEMO)/data --state $(DEMO)/state --port $(DEMO_PORT) 2>$(DEMO)/server.log || \
 	  { tail -n 3 $(DEMO)/server.log >&2; exit 1; }; } | \
-	  while read -r address; do echo "Open $$address (keys: $(KEYS); requests: $(DEMO)/server.log; Ctrl-C ends it)"; done
+	  while read -r address; do echo "Open $$address (keys: $(KEYS); requests: $(DEMO)/server.log; Ctrl-C stops the server)"; done
 
-# Every source in seeds/extraits.csv is imported into a folder of its own; the output of an older demo is removed first.
+# Each source of seeds/extraits.csv is imported into its own folder; the output of an older demo is removed first.
 $(BUILT): $(wildcard seeds/*.csv seeds/raw/*/*) | $(READY)
 	@rm -rf $(DEMO)/input $(DEMO)/data && mkdir -p $(DEMO)
 	@echo "Importing the bundled files of each source (details: $(DEMO)/build.log)" && : >$(DEMO)/build.log
@@ -70,7 +70,7 @@ $(BUILT): $(wildcard seeds/*.csv seeds/raw/*/*) | $(READY)
 	@tail -n 1 $(DEMO)/build.log
 	@touch $@
 
-# Real keys are shown once and stored nowhere; these keys open nothing but the demonstration.
+# A real key is shown once and never stored; these keys are valid only for the demonstration.
 $(KEYS): | $(BUILT)
 	@rm -rf $(DEMO)/state
 	@for plan in free data carte corporate marches integral; do \
@@ -83,36 +83,36 @@ $(KEYS): | $(BUILT)
 
 # -- tests --------------------------------------------------------------------------------
 
-# Three tiers; tests/tiers.py says which test is in which. The times are the last ones measured on 2 quiet cores, on
-# 26 November 2026. After `time make quick` on a quiet machine, write the new time here.
-quick: $(READY) ## values and files in memory, for the loop of editing (59 s)
+# tests/tiers.py assigns the tests to three tiers. The times were measured on 2 quiet cores on 26 November 2026. After
+# `time make quick` on a quiet machine, write the new time here.
+quick: $(READY) ## tests of values and files in memory, for use while editing (59 s)
 	@$(IN_MEMORY) $(PY) -m pytest $(BUSY) -m "not server and not long and not outside and not slow and not judge"
 
-check: lint types layers ## lint, types, layers, and all tests but long ones, those of other programs and proofs (150 s)
+check: lint types layers ## lint, types, layers, and all tests except long ones, those of other programs, proofs (150 s)
 	@$(IN_MEMORY) $(PY) -m pytest $(WAITING) -m "not long and not outside and not slow and not judge"
 
-test: $(READY) ## all but judges and proofs (those: ALSO="-m slow"); HYPOTHESIS_PROFILE=thorough tries ten times harder
+test: $(READY) ## all but judges and proofs (ALSO="-m slow": proofs); HYPOTHESIS_PROFILE=thorough: 10 times the examples
 	@$(PY) -m pytest $(WAITING) -m "not judge and not slow" $(ALSO)
 
-lint: $(READY) ## format and lint
+lint: $(READY) ## check format and lint
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 
-types: $(READY) ## mypy, strict
+types: $(READY) ## check types with mypy, strict
 	@$(BIN)/mypy
 
-layers: $(READY) ## the import contracts of pyproject.toml
+layers: $(READY) ## check the import contracts of pyproject.toml
 	@$(BIN)/lint-imports
 
 bench: $(READY) ## build COMPANIES (200000) synthetic companies and search them beside DuckDB, SQLite and tantivy
 	@$(PY) -m tests.bench --companies $(COMPANIES)
 
-# -- files that a command writes and the repository keeps ---------------------------------------------------------
+# -- generated files in the repository -----------------------------------------------------------------------------
 
 # A test that rewrites its golden file fails on purpose: read the diff, then run the tests again.
 golden: $(READY) ## rewrite tests/golden and the examples of the API; read the diff, then run the tests
 	-@UPDATE_GOLDEN=1 $(PY) -m pytest -k golden
 	@git --no-pager diff --stat -- tests/golden 'serve/features/*/examples.json'
 
-clean:    ## remove files that can be made again, except .venv
+clean:    ## remove generated files, except .venv
 	rm -rf $(DEMO) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

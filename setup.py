@@ -1,4 +1,7 @@
-"""Compiles the search engine, whose C headers it writes, and some plain Python; all else is in pyproject.toml."""
+"""Write the C headers of the search engine, and compile it and one module of plain Python.
+
+All other settings of the package are in pyproject.toml.
+"""
 
 import os
 import shutil
@@ -20,13 +23,13 @@ MODULES = (
 )  # fmt: skip
 DIRECTIVES = {
     "language_level": 3,
-    "infer_types": True,  # a local variable has the C type of what it is assigned
-    "boundscheck": False,  # the modules compare every index that a file holds themselves
+    "infer_types": True,  # a local variable gets the C type of the value that is assigned to it
+    "boundscheck": False,  # the modules themselves check each index that they read from a file
     "wraparound": False,
     "initializedcheck": False,
     "cdivision": True,
 }
-# It runs as it is, too: compiled it is plain Python without its interpreter, and a list is matched in 8 % less time.
+# A module without C types, which also runs uncompiled. Compiled, it matches a list in 8 % less time.
 PLAIN = ("shards.matching.name_comparison",)
 AS_PYTHON = {"language_level": 3, "annotation_typing": False, "autotestdict": False}
 
@@ -35,7 +38,7 @@ if not Path(sysconfig.get_path("include"), "Python.h").exists():
         f"Python.h is not in {sysconfig.get_path('include')}: install the headers of this Python "
         "(Debian: python3-dev), or a wheel that `.ci/wheels` built"
     )
-# The machine's own compiler, or the one that is installed with the build requirements.
+# The compiler of the machine, or else the one of the package `ziglang`, which is then a build requirement.
 NEEDED = []
 if "CC" not in os.environ and not shutil.which("cc"):
     NEEDED = ["ziglang>=0.15"]
@@ -46,11 +49,11 @@ SOURCES = {f"shards.{name}": Path("shards", f"{name.replace('.', '/')}.py") for 
 HEADERS = headers.function_headers({name: path.read_text() for name, path in SOURCES.items()})
 for name, text in {"shards.kernel.types": headers.types_header(), **HEADERS}.items():
     header = Path(f"{name.replace('.', '/')}.pxd")
-    # What includes a header is compiled anew where it is younger.
+    # Modules that include a header are compiled again if it is newer, so an equal header stays as it is.
     if not header.exists() or header.read_text() != text:
         header.write_text(text)
 
-# Python imports a compiled module in place of its source, even one of a module that is not compiled any more.
+# Python prefers a compiled module to its source, so one whose source is no longer compiled must go.
 for compiled in Path("shards").rglob("*.so"):
     if ".".join([*compiled.parts[:-1], compiled.name.partition(".")[0]]) not in {*SOURCES, *PLAIN}:
         compiled.unlink()
@@ -71,6 +74,7 @@ OTHERS = [
 
 setup(
     setup_requires=NEEDED,
+    options={"build_ext": {"parallel": os.cpu_count()}},
     ext_modules=[
         *cythonize(KERNEL, compiler_directives=DIRECTIVES, build_dir="build/cython"),
         *cythonize(OTHERS, compiler_directives=AS_PYTHON, build_dir="build/cython"),

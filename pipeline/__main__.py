@@ -1,6 +1,6 @@
-"""`python -m pipeline`: fetch and import the files of registers, build.
+"""`python -m pipeline`: fetch and import the files of registers, build a generation; `nightly` does all of it.
 
-Exit codes: 0 done, 1 failed, 2 wrong use. An error is one line that names the value and the remedy.
+Exit codes: 0 success, 1 failure, 2 wrong usage. An error is one line that names the value and the remedy.
 """
 
 import argparse
@@ -31,9 +31,12 @@ from shards.generations.publication import Gates
 _EXAMPLE_IMPORT: Final = "example: python -m pipeline import ee lihtandmed.csv.zip --out input/ee"
 _EXAMPLE_BUILD: Final = "example: python -m pipeline build --input input/ee input/uk --out data"
 
+# Types of the options --jobs and --keep.
 _JOBS: Final = naming_value(whole_number(1))
 _KEEP: Final = naming_value(
-    whole_number(publication.KEPT, reason="the published generation and those to go back to")
+    whole_number(
+        publication.KEPT, reason="the published generation and at least one to roll back to"
+    )
 )
 
 
@@ -45,26 +48,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (BuildError, InputError, ShardError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
     except pl.exceptions.PolarsError as error:
-        first = str(error).split("\n", 1)[0]
-        print(f"error: the input cannot be read: {first}; import it again", file=sys.stderr)
+        first_line = str(error).split("\n", 1)[0]
+        print(f"error: the input cannot be read: {first_line}; import it again", file=sys.stderr)
     except KeyboardInterrupt:
-        print("error: interrupted; nothing was published", file=sys.stderr)
+        print("error: interrupted; what was published stays", file=sys.stderr)
     return 1
 
 
 def _import(options: argparse.Namespace) -> int:
+    """Run the command `import`; return its exit code."""
     report = importing.run_isolated(
         Limits(), options.source, options.files, options.out, options.date, memory=options.memory
     )
     for line in report.lines():
         print(line)
     register = REGISTERS[options.source]
-    if excess := report.counts.excess(register.max_rejected):
+    if excess := report.counts.too_many_rejected(register.max_rejected):
         print(f"warning: {options.source}: {excess}; look into the file", file=sys.stderr)
     return 0
 
 
 def _build(arguments: argparse.Namespace) -> int:
+    """Run the command `build`; return its exit code."""
     options = BuildOptions(
         inputs=tuple(arguments.input),
         out=arguments.out,
@@ -72,7 +77,7 @@ def _build(arguments: argparse.Namespace) -> int:
         jobs=arguments.jobs,
         memory=arguments.memory,
         cluster=arguments.cluster,
-        gates=Gates(arguments.force, dict(arguments.minimum)),
+        gates=Gates(arguments.force, arguments.minimum),
         keep=arguments.keep,
         max_rejected=arguments.max_rejected,
         personal_mailboxes=not arguments.no_personal_mailboxes,
@@ -104,22 +109,32 @@ _COMMANDS: Final = {
 
 
 def _parser() -> argparse.ArgumentParser:
+    """The parser of the command line of all commands."""
     parser = argparse.ArgumentParser(
         prog="python -m pipeline", description=__doc__, epilog=_EXAMPLE_BUILD, allow_abbrev=False
     )
     parser.add_argument("--version", action="version", version=f"societes {VERSION}")
     commands = parser.add_subparsers(dest="command", required=True)
     for name, add_arguments, summary in (
-        ("fetch", nightly.arguments_of_fetch, "what registers publish, checked, into a folder"),
+        (
+            "fetch",
+            nightly.add_fetch_arguments,
+            "download the files of registers into a folder, and check them",
+        ),
         ("import", _add_import_arguments, "published files -> canonical Parquet"),
         ("build", _add_build_arguments, "canonical Parquet -> a published generation"),
-        ("nightly", nightly.arguments_of_nightly, "all of it, as a configuration says"),
+        (
+            "nightly",
+            nightly.add_nightly_arguments,
+            "all of these steps, as a configuration file sets them",
+        ),
     ):
         add_arguments(commands.add_parser(name, help=summary, allow_abbrev=False))
     return parser
 
 
 def _add_import_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `import`."""
     parser.epilog = _EXAMPLE_IMPORT
     sources = sorted(REGISTERS)
     parser.add_argument(
@@ -131,18 +146,19 @@ def _add_import_arguments(parser: argparse.ArgumentParser) -> None:
         "--date",
         metavar="DAY",
         type=types.day,
-        help="the date of the files, as 2026-11-01, 2026-11 or 2026 (default: the one that the files or"
-        " their names tell; else it is unknown)",
+        help="the date of the files, as 2026-11-01, 2026-11 or 2026 (default: the date in the files or in"
+        " their names; otherwise it is unknown)",
     )
     parser.add_argument(
         "--memory",
         metavar="GIB",
         type=types.gibibytes,
-        help="that the import may take, from 0.5 on",
+        help="memory that the import may take, at least 0.5",
     )
 
 
 def _add_build_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `build`."""
     parser.epilog = _EXAMPLE_BUILD
     add = parser.add_argument
     add(
@@ -152,7 +168,7 @@ def _add_build_arguments(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         action="extend",
         type=Path,
-        help="folders of canonical Parquet; several are one input",
+        help="one or more folders of canonical Parquet",
     )
     add("--out", metavar="DATA", required=True, type=Path, help="where generations are published")
     add(
@@ -181,25 +197,25 @@ def _add_build_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="N",
         type=_KEEP,
         default=publication.KEPT,
-        help=f"generations that stay, the new one included (default {publication.KEPT})",
+        help=f"generations to keep, including the new one (default {publication.KEPT})",
     )
     add(
         "--objections",
         metavar="FILE",
         type=Path,
-        help="CSV of what persons do not want published (pipeline/README.md); this and all later builds"
-        " leave it out",
+        help="CSV of the data that persons do not want published (pipeline/README.md); this and all later"
+        " builds leave them out",
     )
     add(
         "--no-personal-mailboxes",
         action="store_true",
         help="leave out e-mail addresses at consumer providers (seeds/messageries.csv)",
     )
-    add("--dry-run", action="store_true", help="print what would change, publish and write nothing")
+    add("--dry-run", action="store_true", help="print the changes; publish and write nothing")
 
 
 def _add_gates(parser: argparse.ArgumentParser) -> None:
-    """Add the options that decide whether a generation may be published."""
+    """Declare the options of `build` that decide whether a generation can be published."""
     add = parser.add_argument
     add(
         "--max-rejected",
@@ -212,10 +228,10 @@ def _add_gates(parser: argparse.ArgumentParser) -> None:
         "--minimum",
         metavar="N|ISO2=N",
         nargs="+",
-        action="extend",
-        default=[],
+        action=types.StoreMinimums,
+        default={},
         type=types.minimum,
-        help="do not publish fewer companies, in all or in a country: 18000000 UK=2500000",
+        help="do not publish fewer companies, in total or in a country: 18000000 UK=2500000",
     )
     add(
         "--force",

@@ -1,9 +1,8 @@
-"""The words and figures of what the commands print to a person: English.
+"""The English words that the commands print for reasons and results.
 
-Reports and rejected rows on disk name reasons and results in French (`quality.json`, `imports/*.json`, the
-column `motif`); these texts are data and do not change. The commands print the English words of
-`console.csv` instead, which has those of each register, too. A reason that is not in the table is
-printed as it is.
+Files on disk name reasons and results in French (`quality.json`, `imports/*.json`, the column `motif` of rejected
+rows); these texts are data and do not change. The commands print the English words of `console.csv` instead, which also
+translates the reasons of each register. A reason that is not in the table is printed unchanged.
 """
 
 import csv
@@ -14,22 +13,26 @@ from typing import Final
 
 
 def _read_words() -> Mapping[str, str]:
+    """The English words by the French words, from `console.csv`."""
     with Path(__file__).with_name("console.csv").open(encoding="utf-8", newline="") as file:
         return {row["fr"]: row["en"] for row in csv.DictReader(file)}
 
 
+# French word -> English word.
 ENGLISH: Final = _read_words()
-# Reasons that hold values.
+# Patterns of the French reasons that contain values, with their English words: a value such as `{devise}` becomes the
+# group `devise` of the pattern.
 _PATTERNS: Final = [
     (re.compile(re.sub(r"\\{(\w+)\\}", r"(?P<\1>.+)", re.escape(french))), english)
     for french, english in ENGLISH.items()
     if "{" in french
 ]
+# A reason with a field: `reason (field)`.
 _OF_FIELD: Final = re.compile(r"(.+) \(([a-z_]+)\)")
 
 
 def english_reason(reason: str) -> str:
-    """The English words for a reason of a report.
+    """The English words for a reason in a report; a reason that the table lacks is returned unchanged.
 
     >>> english_reason("nom vide"), english_reason("sans taux EEK 2030"), english_reason("SIC 2003")
     ('empty name', 'no rate of EEK for 2030', 'SIC 2003')

@@ -1,12 +1,12 @@
-"""Digests that decide whether the result of an earlier run is used again (BLAKE3).
+"""Digests (BLAKE3) that decide whether the result of an earlier run is used again.
 
-The version of the code is one text: the digests of our own files, and the versions of the libraries that determine the
-bytes of a shard. A resumed build compares it and builds shards of another version again; a Dask worker of another
-version is refused.
+The version of the code is a text: the digests of the project's code, and the versions of the libraries that determine
+the bytes of a shard. A resumed build compares this version, and builds the shards of another version again. A Dask
+worker of another version is refused.
 
-Records and folders that are kept between two runs have a digest of their own, and are checked before they are believed.
-A flipped bit in a record is mostly still JSON, such as another count or another date. The digest is a key of the
-record, over all others.
+Records and folders that stay between two runs contain their own digest, which is checked before they are used: a record
+with a flipped bit is usually still valid JSON, with another count or another date. The digest of a record is one of its
+keys, and covers all other keys.
 """
 
 from collections.abc import Iterable, Mapping
@@ -20,32 +20,33 @@ from blake3 import blake3
 
 # Libraries that determine the bytes of a shard.
 _LIBRARIES: Final = ("blake3", "lmdb", "msgpack", "numpy", "orjson", "polars", "zstandard")
-_ROOMS: Final = ("pipeline", "shards")
-_DIGEST: Final = "empreinte"  # the key of a record
-LIST: Final = "digests.json"  # the digests of the files of a folder
+# Folders whose code determines the bytes of a shard.
+_CODE_FOLDERS: Final = ("pipeline", "shards")
+_DIGEST_KEY: Final = "empreinte"  # the key of the digest in a record
+DIGESTS_FILE: Final = "digests.json"  # the file with the digests of all other files of a folder
 
 
 @cache
 def code_version() -> str:
-    """The digests of our own files and the versions of the libraries."""
+    """The version of the code: the digests of _CODE_FOLDERS, and the versions of _LIBRARIES."""
     root = Path(__file__).parents[1]
-    own = [folder_digest(root / room, "*.py") for room in _ROOMS]
-    return " ".join([*own, *(f"{name} {version(name)}" for name in _LIBRARIES)])
+    folder_digests = [folder_digest(root / folder, "*.py") for folder in _CODE_FOLDERS]
+    return " ".join([*folder_digests, *(f"{name} {version(name)}" for name in _LIBRARIES)])
 
 
 def folder_digest(folder: Path, pattern: str) -> str:
     """The digest of the files in `folder` that match `pattern`, names included."""
-    found = sorted(folder.rglob(pattern))
-    return digest((str(path.relative_to(folder)).encode(), path.read_bytes()) for path in found)
+    paths = sorted(folder.rglob(pattern))
+    return digest((str(path.relative_to(folder)).encode(), path.read_bytes()) for path in paths)
 
 
-def digest(named: Iterable[tuple[bytes, bytes]]) -> str:
-    """The BLAKE3 digest of (name, content) pairs, each part preceded by its length."""
-    found = blake3()
-    for name, content in named:
+def digest(contents: Iterable[tuple[bytes, bytes]]) -> str:
+    """The BLAKE3 digest of pairs of a name and a content; the length before each part makes it unambiguous."""
+    hasher = blake3()
+    for name, content in contents:
         for part in (name, content):
-            found.update(len(part).to_bytes(8, "big") + part)
-    return found.hexdigest()
+            hasher.update(len(part).to_bytes(8, "big") + part)
+    return hasher.hexdigest()
 
 
 # -- records and folders --------------------------------------------------------------
@@ -57,14 +58,14 @@ def dump_record(record: Mapping[str, Any], option: int = 0) -> bytes:
     >>> load_record(dump_record({"gardes": 3}))
     {'gardes': 3}
     """
-    return orjson.dumps({**record, _DIGEST: _record_digest(record)}, option=option)
+    return orjson.dumps({**record, _DIGEST_KEY: _record_digest(record)}, option=option)
 
 
 def load_record(content: bytes) -> dict[str, Any]:
-    """The record of `dump_record`.
+    """The record in the bytes that `dump_record` wrote, without its digest.
 
     Raises:
-        ValueError: no JSON, no digest, or that of another record.
+        ValueError: the content is not JSON, has no digest, or has changed.
 
     >>> load_record(dump_record({"gardes": 3}).replace(b"3", b"2", 1))
     Traceback (most recent call last):
@@ -72,32 +73,34 @@ def load_record(content: bytes) -> dict[str, Any]:
     ValueError: the record is not the one that was written
     """
     record = orjson.loads(content)
-    if not isinstance(record, dict) or record.pop(_DIGEST, None) != _record_digest(record):
+    if not isinstance(record, dict) or record.pop(_DIGEST_KEY, None) != _record_digest(record):
         raise ValueError("the record is not the one that was written")
     return record
 
 
 def seal_folder(folder: Path) -> None:
-    """Write the digests of all files below `folder` into it."""
-    (folder / LIST).write_bytes(dump_record(_file_digests(folder)))
+    """Write DIGESTS_FILE into `folder`: the digests of all files in it and in its subfolders."""
+    (folder / DIGESTS_FILE).write_bytes(dump_record(_file_digests(folder)))
 
 
-def is_whole(folder: Path) -> bool:
-    """Whether `folder` has the files that it had when it was sealed, and no other; reads all of them."""
+def is_intact(folder: Path) -> bool:
+    """Whether `folder` has exactly the files that it had when it was sealed; this reads all files."""
     try:
-        return load_record((folder / LIST).read_bytes()) == _file_digests(folder)
+        return load_record((folder / DIGESTS_FILE).read_bytes()) == _file_digests(folder)
     except (OSError, ValueError):
         return False
 
 
 def _record_digest(record: Mapping[str, Any]) -> str:
+    """The digest of a record without its own digest."""
     return blake3(orjson.dumps(record)).hexdigest()
 
 
 def _file_digests(folder: Path) -> dict[str, str]:
+    """The digest of each file in `folder` and its subfolders, except DIGESTS_FILE, by relative path."""
     paths = sorted(path for path in folder.rglob("*") if path.is_file())
     return {
         str(path.relative_to(folder)): blake3(max_threads=blake3.AUTO).update_mmap(path).hexdigest()
         for path in paths
-        if path != folder / LIST
+        if path != folder / DIGESTS_FILE
     }

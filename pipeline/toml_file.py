@@ -1,7 +1,8 @@
-"""A TOML file as a value of a dataclass, whose annotations are the language of the file.
+"""A TOML file as a value of a dataclass; the annotations of the dataclass define the keys and values of the file.
 
-pydantic holds the file to the annotations. The message of its first error names the file, the place, the value and the
-remedy. The dataclass of the whole file is decorated with `closed`: a key that has no field is an error.
+pydantic checks the file against the annotations. The message of the first error names the file, the place, the value
+and the remedy. The dataclass of the whole file is decorated with `refuse_unknown_keys`: a key without a field is an
+error.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,19 +22,21 @@ from pydantic import (
 
 T = TypeVar("T")
 
-closed: Final = with_config(ConfigDict(extra="forbid"))  # the dataclasses of its fields, too
+# Decorates a dataclass: unknown keys are errors, also in the dataclasses of its fields.
+refuse_unknown_keys: Final = with_config(ConfigDict(extra="forbid"))
 
+# Types of fields. Values are not converted: a number in quotes is an error.
 Text = Annotated[str, Field(min_length=1)]
 Truth = StrictBool
 Positive = Annotated[StrictInt, Field(ge=1)]
 Share = Annotated[float, Field(strict=True, ge=0, le=1)]
 NotNegative = Annotated[StrictInt, Field(ge=0)]
-# A single text stands for a list of one.
+# A single text stands for a list of one text.
 Names = Annotated[tuple[str, ...], BeforeValidator(lambda v: [v] if isinstance(v, str) else v)]
 
-_UNKNOWN: Final = "unexpected_keyword_argument"
-# The value to give, by the type of pydantic's error, where its own words are those of Python.
-_WANTED: Final[Mapping[str, str]] = {
+_UNKNOWN_KEY: Final = "unexpected_keyword_argument"  # pydantic's error type for an unknown key
+# Pydantic's error type -> the expected value, where pydantic's own words would be about Python.
+_EXPECTED: Final[Mapping[str, str]] = {
     "bool_type": "true or false",
     "dataclass_type": "a table",
     "dict_type": "a table",
@@ -51,7 +54,7 @@ _WANTED: Final[Mapping[str, str]] = {
 
 
 def short_for(key: str) -> BeforeValidator:
-    """The validator of a table in whose place the value of `key` alone may be written."""
+    """A validator for a table that can also be written as only the value of its key `key`."""
     return BeforeValidator(lambda value: value if isinstance(value, dict) else {key: value})
 
 
@@ -62,32 +65,34 @@ def convert(
     failure: Callable[[str], Exception],
     language: str,
 ) -> T:
-    """The `document` of the file `path` as a value of `kind`.
+    """Convert the `document` of the file `path` to a value of `kind`.
 
-    The context of validators is the folder of the file, where relative paths start.
+    The context of validators is the folder of the file; relative paths start there.
 
     Args:
-        failure: makes the error of the caller's program from a message.
-        language: where the keys are documented.
+        failure: the class of the error to raise, called with the message.
+        language: the name of the document that describes the keys, for messages.
 
     Raises:
-        Exception: that of `failure`: a key is unknown or missing, or a value is refused.
+        Exception: the error of `failure`: a key is unknown or missing, or a value is refused.
     """
     try:
         return kind.validate_python(document, context=path.resolve().parent)
     except ValidationError as error:
-        # A misspelt key is missing, too: the unknown key says more.
-        first = min(error.errors(), key=lambda each: each["type"] != _UNKNOWN)
-        place = ".".join(str(key) for key in first["loc"] if key != "[key]")
-        raise failure(f"{path} [{place}]: {_reason(dict(first), language)}") from error
+        # A misspelt key also causes a missing key; the unknown key is more useful.
+        shown_error = min(error.errors(), key=lambda fault: fault["type"] != _UNKNOWN_KEY)
+        # For an error of the key itself, pydantic adds "[key]" to the path.
+        key_path = ".".join(str(key) for key in shown_error["loc"] if key != "[key]")
+        raise failure(f"{path} [{key_path}]: {_reason(dict(shown_error), language)}") from error
 
 
 def _reason(error: Mapping[str, Any], language: str) -> str:
-    if error["type"] == _UNKNOWN:
-        return f"no such key; take one that {language} has, or remove it"
+    """An error of pydantic in words, with the remedy."""
+    if error["type"] == _UNKNOWN_KEY:
+        return f"unknown key; use a key of {language}, or remove it"
     if error["type"] == "missing":
-        return f"is missing; add it as {language} says"
-    if error["type"] == "value_error":
+        return f"missing; add it as {language} describes"
+    if error["type"] == "value_error":  # a validator of this project has raised ValueError
         return str(error["ctx"]["error"])
-    wanted = _WANTED.get(error["type"], error["msg"].removeprefix("Input should be "))
-    return f"{error['input']!r} is refused; give {wanted.format(**error.get('ctx', {}))}"
+    expected = _EXPECTED.get(error["type"], error["msg"].removeprefix("Input should be "))
+    return f"{error['input']!r} is refused; give {expected.format(**error.get('ctx', {}))}"

@@ -1,11 +1,11 @@
-"""Accounts and their keys: the values, the JSON that is stored, and the plan an account is served with.
+"""Accounts and their keys: the values, their stored JSON, and the plan that applies to an account.
 
-An account has the counters (A8); a key only identifies it. Both are stored as JSON, because there
-are few of them, because a person must be able to read them in a damaged store, and because members
-may be added. A stored value with an unknown member is refused.
+An account has the counters (A8); a key only identifies its account. Accounts and keys are stored as JSON: there are
+few of them, a person can read JSON in a damaged store, and later versions can add members. A stored value with an
+unknown member is refused.
 
-The plan that an account is served with (§5 rule 3, contract A7) may not be the plan it pays for: if
-the API tool is an option of that plan and was not taken, its keys are served as `free`.
+The plan that applies (§5 rule 3, contract A7) may differ from the plan that the account pays for: if the API tool
+is an option of that plan and the account has not taken it, its keys are served as `free`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,10 +17,10 @@ import orjson
 from quota.errors import NotAllowedError, StoreUnavailable, UnknownError
 from quota.plans import Plan
 
-# The plan of an account that has no API tool.
+# The plan that applies to the keys of an account without the API tool.
 FREE: Final = "free"
 
-# How a plan has the API tool (`plans.API_TOOL`).
+# How a plan offers the API tool (`plans.API_TOOL`): for an additional price, included in the plan, or not at all.
 OPTION: Final = "option"
 INCLUDED: Final = "inclus"
 NONE: Final = "aucun"
@@ -31,8 +31,8 @@ class Account:
     """An organisation.
 
     Attributes:
-        plan: slug of the plan that it pays for.
-        outil_api: it took the API tool, where that is an option (§8.1).
+        plan: slug of the plan that the account pays for.
+        outil_api: whether the account has taken the API tool, if the tool is an option of its plan (§8.1).
         created: ISO 8601, UTC.
     """
 
@@ -57,22 +57,24 @@ class Key:
 
 
 def dump(value: Account | Key) -> bytes:
-    """The stored form: a JSON object with its members in the order of the fields."""
+    """The stored form of an account or a key: a JSON object with its members in the order of the fields."""
     return orjson.dumps(asdict(value))
 
 
 def load_account(stored: bytes) -> Account:
     """The account that `dump` stored."""
     members = orjson.loads(stored)
-    return Account(**_known_members(members, Account) | {"modules": tuple(members["modules"])})
+    # `modules` is a tuple in an account, and a list in JSON.
+    return Account(**_checked_members(members, Account) | {"modules": tuple(members["modules"])})
 
 
 def load_key(stored: bytes) -> Key:
     """The key that `dump` stored."""
-    return Key(**_known_members(orjson.loads(stored), Key))
+    return Key(**_checked_members(orjson.loads(stored), Key))
 
 
-def _known_members(members: dict[str, Any], kind: type[Account | Key]) -> dict[str, Any]:
+def _checked_members(members: dict[str, Any], kind: type[Account | Key]) -> dict[str, Any]:
+    """The members of a stored JSON object, after the check that they are the fields of `kind`."""
     if tuple(members) != kind.__slots__:
         raise StoreUnavailable(
             f"a stored {kind.__name__.lower()} has {list(members)}, this code reads "
@@ -85,7 +87,7 @@ def _known_members(members: dict[str, Any], kind: type[Account | Key]) -> dict[s
 
 
 def effective_plan(account: Account, plans: Mapping[str, Plan]) -> Plan:
-    """The plan with whose rights and limits the keys of the account are served (A7)."""
+    """The plan whose rights and limits apply to the keys of the account (A7)."""
     subscribed = subscribed_plan(account, plans)
     if subscribed.outil_api == OPTION and not account.outil_api:
         return plans[FREE]
@@ -96,20 +98,20 @@ def subscribed_plan(account: Account, plans: Mapping[str, Plan]) -> Plan:
     """The plan that the account pays for.
 
     Raises:
-        UnknownError: the grid no longer has this plan.
+        UnknownError: the plan grid no longer has this plan.
     """
     if account.plan not in plans:
         raise UnknownError(
-            f"{account.id} has the plan {account.plan!r}, which is in no row of the plan grid; "
-            "`account set-plan` gives it another"
+            f"{account.id} has the plan {account.plan!r}, which is not in the plan grid; "
+            "`account set-plan` gives it another plan"
         )
     return plans[account.plan]
 
 
 def has_tool(account: Account, plans: Mapping[str, Plan]) -> bool:
-    """Whether the account has the API tool, included in its plan or taken as an option."""
-    offered = subscribed_plan(account, plans).outil_api
-    return offered == INCLUDED or (offered == OPTION and account.outil_api)
+    """Whether the account has the API tool: its plan includes the tool, or the account has taken it as an option."""
+    offer = subscribed_plan(account, plans).outil_api
+    return offer == INCLUDED or (offer == OPTION and account.outil_api)
 
 
 def check_plan(
@@ -118,7 +120,7 @@ def check_plan(
     plans: Mapping[str, Plan],
     modules: Sequence[str] | None = None,
 ) -> Plan:
-    """The plan of this slug, if an account may have it with these options.
+    """The plan with this slug, after the check that an account may have it with these options.
 
     Raises:
         UnknownError: no such plan exists, or accounts cannot have it (`visiteur` has no keys).
@@ -126,17 +128,17 @@ def check_plan(
     """
     if slug not in plans or plans[slug].outil_api == NONE:
         allowed = ", ".join(name for name, plan in plans.items() if plan.outil_api != NONE)
-        raise UnknownError(f"{slug!r} is no plan of an account; use one of {allowed}")
+        raise UnknownError(f"{slug!r} is not a plan of an account; use one of {allowed}")
     plan = plans[slug]
     if api_tool and plan.outil_api not in (OPTION, INCLUDED):
         raise NotAllowedError(
-            f"--api-tool cannot be had with the plan {slug!r}, which has the API without it; "
+            f"--api-tool is not available with the plan {slug!r}, which has the API without it; "
             "leave it out"
         )
     if modules and not plan.sur_mesure:
         custom = ", ".join(name for name, other in plans.items() if other.sur_mesure)
         raise NotAllowedError(
-            f"--modules {','.join(modules)} cannot be had with the plan {slug!r}, which is as it "
-            f"is: leave it out, or take the plan {custom}"
+            f"--modules {','.join(modules)} is not available with the plan {slug!r}, whose modules "
+            f"are fixed: leave it out, or take the plan {custom}"
         )
     return plan

@@ -1,13 +1,13 @@
-"""API keys and passwords: the form of each, and its digest or hash, which is all that a store has of it.
+"""API keys and passwords: their form, and the digest of a key or hash of a password, which is stored instead.
 
-A key (contract A11) is `soc_live_`, 32 random base62 characters, and 6 characters of their CRC32. 190 random bits
-cannot be guessed, so a plain SHA-256 is safe to store. With the checksum a mistyped key is refused without a look-up,
-and secret scanners can recognise keys. A key is shown once, when it is created; from then on only its digest and its
-last four characters exist.
+A key (contract A11) is `soc_live_`, 32 random base62 characters, and the CRC32 of these in 6 characters. 190 random
+bits cannot be guessed, so a plain SHA-256 is safe to store. With the checksum a mistyped key is refused without a
+look-up, and secret scanners can recognise keys. A key is shown once, when it is created; from then on only its digest
+and its last four characters exist.
 
-Passwords are chosen by people, so their hash is slow on purpose (argon2id, RFC 9106): 64 MiB and some tens of
-milliseconds. The functions that hash must therefore not run on an event loop, and the server bounds how many run at
-once (serve/features/account/login_throttle.py).
+People choose passwords that can be guessed, so the hash of a password is slow on purpose (argon2id, RFC 9106): 64 MiB
+and some tens of milliseconds. The functions that hash must therefore not run on an event loop, and the server limits
+the number that run at once (serve/features/account/login_throttle.py).
 """
 
 import hashlib
@@ -19,23 +19,27 @@ from typing import Final
 
 import argon2
 
-PREFIX: Final = "soc_live_"
+PREFIX: Final = "soc_live_"  # of a key
 ADDRESS_PREFIX: Final = "soc_rec_"  # of the token in a reconciliation address
+# Base62: its characters need no escape in a header, a path or a form.
 ALPHABET: Final = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-SECRET: Final = 32
-CHECK: Final = 6  # 62 ** 6 > 2 ** 32
-SHOWN: Final = 4
+SECRET_LENGTH: Final = 32  # random characters
+CHECK_LENGTH: Final = 6  # characters of the checksum: 62 ** 6 > 2 ** 32
+SHOWN_LENGTH: Final = 4  # last characters, which stay visible after the creation of a key
 
+# The prefixes of public identifiers.
 KEY_ID: Final = "k_"
 ADDRESS_ID: Final = "r_"
 ACCOUNT_ID: Final = "a_"
 PERSON_ID: Final = "p_"
 TICKET_ID: Final = "t_"
-_ID: Final = 12
+_ID_LENGTH: Final = 12  # random characters of a public identifier
 
-_SHAPE: Final = re.compile(rf"([0-9A-Za-z]{{{SECRET}}})([0-9A-Za-z]{{{CHECK}}})")
+_SECRET_AND_CHECKSUM: Final = re.compile(
+    rf"([0-9A-Za-z]{{{SECRET_LENGTH}}})([0-9A-Za-z]{{{CHECK_LENGTH}}})"
+)
 
-# A random number below the argument, all equally likely: `secrets.randbelow`.
+# Returns a random number from 0 to the argument - 1, with equal probabilities: `secrets.randbelow`.
 Random = Callable[[int], int]
 
 
@@ -45,52 +49,54 @@ def make_key(random: Random, prefix: str = PREFIX) -> str:
     >>> make_key(lambda below: 0)
     'soc_live_000000000000000000000000000000002wjyrI'
     """
-    secret = _draw(random, SECRET)
-    return prefix + secret + _check(secret)
+    secret = _random_text(random, SECRET_LENGTH)
+    return prefix + secret + _checksum(secret)
 
 
-def make_id(kind: str, random: Random) -> str:
+def make_id(prefix: str, random: Random) -> str:
     """A public identifier: a prefix (KEY_ID, ADDRESS_ID, ACCOUNT_ID, PERSON_ID, TICKET_ID) and 12 random characters."""
-    return kind + _draw(random, _ID)
+    return prefix + _random_text(random, _ID_LENGTH)
 
 
 def is_well_formed(key: str, prefix: str = PREFIX) -> bool:
-    """Whether the text has the form of a key; it has not if one character was changed."""
+    """Whether the text has the form of a key, with the right checksum."""
     if not key.startswith(prefix):
         return False
-    match = _SHAPE.fullmatch(key, len(prefix))
-    return match is not None and match[2] == _check(match[1])
+    match = _SECRET_AND_CHECKSUM.fullmatch(key, len(prefix))
+    return match is not None and match[2] == _checksum(match[1])
 
 
-def key_digest(key: str) -> bytes:
-    """The SHA-256 of a key (32 bytes), under which it is stored."""
-    return hashlib.sha256(key.encode()).digest()
+def secret_digest(secret: str) -> bytes:
+    """The SHA-256 (32 bytes) of a key, a token or the code of a list; the store has it in place of a key or token."""
+    return hashlib.sha256(secret.encode()).digest()
 
 
 def last4(key: str) -> str:
     """The characters of a key that may be shown after its creation."""
-    return key[-SHOWN:]
+    return key[-SHOWN_LENGTH:]
 
 
 def sealed_name(token: str, session: bytes) -> bytes:
-    """The name of a key that waits sealed for one session: a hash, from which the key cannot be derived."""
+    """The name under which a sealed key of a session is stored: a hash, which does not reveal the token."""
     return hashlib.sha256(b"name" + token.encode() + session).digest()
 
 
 def seal_or_open(token: str, session: bytes, text: bytes) -> bytes:
-    """A text sealed, or a sealed one opened: XORed with SHAKE-256 of the token, which is random and used once."""
+    """Encrypt a text, or decrypt an encrypted text: XOR with SHAKE-256 of the token, which is random and used once."""
     pad = hashlib.shake_256(b"seal" + token.encode() + session).digest(len(text))
     return bytes(a ^ b for a, b in zip(text, pad, strict=True))
 
 
-def _draw(random: Random, count: int) -> str:
+def _random_text(random: Random, count: int) -> str:
+    """`count` random characters of ALPHABET."""
     return "".join(ALPHABET[random(len(ALPHABET))] for _ in range(count))
 
 
-def _check(secret: str) -> str:
+def _checksum(secret: str) -> str:
+    """The checksum of a key: the CRC32 of its random characters, in base62."""
     number = zlib.crc32(secret.encode())
     digits = ""
-    for _ in range(CHECK):
+    for _ in range(CHECK_LENGTH):
         number, digit = divmod(number, len(ALPHABET))
         digits = ALPHABET[digit] + digits
     return digits
@@ -98,14 +104,16 @@ def _check(secret: str) -> str:
 
 # -- passwords -----------------------------------------------------------------------
 
-# In characters. NIST SP 800-63B asks for a minimum length, and for no kinds of characters.
+# The lengths of a password, in characters. NIST SP 800-63B requires a minimum length and no mix of kinds of characters,
+# so no such mix is checked.
 SHORTEST_PASSWORD: Final = 10
 LONGEST_PASSWORD: Final = 200
 
-# The second choice of RFC 9106 §4: 3 passes over 64 MiB; one lane, since the cores have other work.
+# The second choice of RFC 9106 §4: 3 passes over 64 MiB; one lane, because the other cores serve requests.
 HASHER: Final = argon2.PasswordHasher(time_cost=3, memory_cost=64 * 1024, parallelism=1)
 
-# The hash of a text that nobody knows; a log-in of an unknown person is compared with it.
+# The hash of a secret random text. The log-in of an unknown person is compared with this hash, so that it takes as long
+# as the log-in of a known person.
 NOBODY: Final = (
     "$argon2id$v=19$m=65536,t=3,p=1$"
     "WYpe8MpLVYSxwiI21edYkQ$RaT/vdJKBDpWbw4r7EmMlegjPj31PghoYKrmz3814Ak"
@@ -118,7 +126,7 @@ def fold_password(password: str) -> str:
 
 
 def is_allowed_password(password: str) -> bool:
-    """Whether the password has 10 to 200 characters, more than three of them different.
+    """Whether the password has 10 to 200 characters, and more than three different ones.
 
     >>> [is_allowed_password(text) for text in ("correct cheval", "aaaaaaaaaaaa", "court")]
     [True, False, False]
@@ -133,7 +141,7 @@ def hash_password(password: str) -> str:
 
 
 def is_right_password(password: str, stored: str | None) -> bool:
-    """Whether `stored` is the hash of the password; None (no such person) takes as long."""
+    """Whether `stored` is the hash of the password. For None (no such person) the check takes the same time."""
     try:
         HASHER.verify(stored or NOBODY, fold_password(password))
     except argon2.exceptions.VerificationError:

@@ -1,17 +1,21 @@
-"""The errors of accounts, keys and stores. A message says what to do, where the caller can do something."""
+"""Errors of accounts, keys and stores. If the caller can solve the problem, the message says how.
+
+`QuotaError` is the base class of these errors. After a `StoreUnavailable` nothing was written, unless its
+`maybe_done` is true.
+"""
 
 import logging
 import struct
 from typing import Final
 
-# What the codecs of rows raise for bytes that the ledger has not written.
+# The errors that reading a row raises if the ledger did not write its bytes.
 UNREADABLE: Final = (LookupError, ValueError, TypeError, AttributeError, struct.error)
 
 _log: Final = logging.getLogger("quota")
 
 
 class QuotaError(Exception):
-    """Base of the errors that this package raises."""
+    """The base class of the errors that this package raises."""
 
 
 class UnknownError(QuotaError):
@@ -23,12 +27,12 @@ class NotAllowedError(QuotaError):
 
 
 class StoreUnavailable(QuotaError):  # noqa: N818 - a temporary state, not a mistake
-    """The store cannot be read or written now; nothing was acknowledged, and nothing may be served.
+    """The store cannot be read or written now; nothing was confirmed as stored, and no result may be served.
 
-    The store recovers by itself once the cause is gone.
+    The store recovers without a restart once the cause is gone.
 
     Attributes:
-        maybe_done: the operation may have been done, only its reply was lost.
+        maybe_done: whether the operation may have been done, although its reply was lost.
     """
 
     def __init__(self, *args: object, maybe_done: bool = False) -> None:
@@ -37,18 +41,18 @@ class StoreUnavailable(QuotaError):  # noqa: N818 - a temporary state, not a mis
 
 
 class NumberTakenError(StoreUnavailable):
-    """Another process of the store has the number (pid) of this one, in another container: another process may open it.
+    """A process of another container has the pid of this process: open the store in a process with another pid.
 
-    LMDB tells the processes of a file apart by their numbers, and each container counts from 1.
+    LMDB identifies the processes that share a file by their pids, and each container counts pids from 1.
     """
 
 
 def unreadable_row(where: str, error: Exception) -> StoreUnavailable:
-    """The refusal of one operation that met a row it cannot read; the log has the place."""
+    """The error of an operation that cannot read a row; the log has the traceback."""
     remedy = "`quota audit` names what is wrong; restore a backup"
     _log.error("%s: a row cannot be read: %r; %s", where, error, remedy, exc_info=error)
     return StoreUnavailable(f"{where}: a row cannot be read: {error!r}; {remedy}")
 
 
 class WrongStoreError(QuotaError):
-    """The file is no quota store, or another version of this code wrote it."""
+    """The file is not a quota store, or another version of this code wrote it."""

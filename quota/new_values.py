@@ -1,10 +1,9 @@
-"""New accounts, keys, people, tickets and lists: values with a random id and the moment, for the ledger to store.
+"""New accounts, keys, people, tickets and lists: values with a random id and their time, for the ledger to store.
 
-The ledger is pure, so everything random is drawn here. The text of a key, the token of a link and the code of a list
-are returned once; the store has only their SHA-256.
+The ledger is pure, so random values are drawn here. The text of a key, the token of a link and the code of a list are
+returned once; the store contains the SHA-256 of each, and also the code of a list that belongs to an account.
 """
 
-import hashlib
 import secrets
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -19,14 +18,14 @@ from quota.ledger.people import ADMINISTRATOR, Person
 from quota.ledger.tickets import Ticket
 from quota.periods import iso, seconds
 
-# The beginnings of the token of a link and of the code of a list, by which logs leave the rest out
-# (serve/contract/secret_mask.py).
+# The prefixes of the tokens of links and the codes of lists. Logs show only the prefix, without the rest
+# of the token or code (serve/contract/secret_mask.py).
 LINK_PREFIX: Final = "soc_lien_"
 LIST_PREFIX: Final = "soc_liste_"
-_TOKEN_BYTES: Final = 32
-_CODE_BYTES: Final = 24
+_TOKEN_BYTES: Final = 32  # random bytes of the token of a link
+_CODE_BYTES: Final = 24  # random bytes of the code of a list
 
-# By kind: the beginning of the text of a key, and of its id.
+# By kind: the prefixes of the text of a key and of its id.
 _KEY_PREFIXES: Final[Mapping[KeyKind, tuple[str, str]]] = {
     KEYS: (credentials.PREFIX, credentials.KEY_ID),
     ADDRESSES: (credentials.ADDRESS_PREFIX, credentials.ADDRESS_ID),
@@ -36,7 +35,8 @@ _KEY_PREFIXES: Final[Mapping[KeyKind, tuple[str, str]]] = {
 class NewTicket(NamedTuple):
     """A ticket, the token of its link, and the digest of that token.
 
-    A ticket that is to be mailed has no token yet ("", None): each attempt to send the mail makes one.
+    A ticket that will be mailed has no token yet (`token` is "", `digest` None): each attempt to send the mail makes
+    one.
     """
 
     ticket: Ticket
@@ -53,8 +53,8 @@ def new_account(
     modules: Sequence[str] = (),
 ) -> Account:
     """An account with a new id."""
-    name = credentials.make_id(credentials.ACCOUNT_ID, secrets.randbelow)
-    return Account(name, nom, plan, api_tool, tuple(modules), iso(now))
+    account_id = credentials.make_id(credentials.ACCOUNT_ID, secrets.randbelow)
+    return Account(account_id, nom, plan, api_tool, tuple(modules), iso(now))
 
 
 def new_key(
@@ -63,8 +63,8 @@ def new_key(
     """A key or a reconciliation address, and its text."""
     prefix, id_prefix = _KEY_PREFIXES[kind]
     text = credentials.make_key(secrets.randbelow, prefix)
-    name = credentials.make_id(id_prefix, secrets.randbelow)
-    return Key(name, account, credentials.last4(text), label, iso(now), None), text
+    key_id = credentials.make_id(id_prefix, secrets.randbelow)
+    return Key(key_id, account, credentials.last4(text), label, iso(now), None), text
 
 
 def new_person(
@@ -77,8 +77,8 @@ def new_person(
     confirmed: bool = True,
 ) -> Person:
     """A person with a new id; `password` is its hash (`credentials.hash_password`)."""
-    name = credentials.make_id(credentials.PERSON_ID, secrets.randbelow)
-    return Person(name, email.strip(), account, password, iso(now), role, confirmed)
+    person_id = credentials.make_id(credentials.PERSON_ID, secrets.randbelow)
+    return Person(person_id, email.strip(), account, password, iso(now), role, confirmed)
 
 
 def new_ticket(
@@ -91,18 +91,22 @@ def new_ticket(
     role: str = "",
     lang: str = "fr",
 ) -> NewTicket:
-    """A ticket of `kind` (`ledger/tickets.py`), with the token of its link or, with `mail`, without."""
-    name = credentials.make_id(credentials.TICKET_ID, secrets.randbelow)
+    """A ticket of `kind` (`ledger/tickets.py`).
+
+    If `mail` is true, the link will be mailed, and each attempt to send the mail makes its own token. Otherwise a page
+    shows the link, and its token is returned here.
+    """
+    ticket_id = credentials.make_id(credentials.TICKET_ID, secrets.randbelow)
     created = seconds(now)
     ticket = Ticket(
-        id=name, kind=kind, account=account, person="", email=email.strip(), role=role, lang=lang,
+        id=ticket_id, kind=kind, account=account, person="", email=email.strip(), role=role, lang=lang,
         created=created, expires=created + tickets.LASTS_S[kind],
         mail=tickets.WAITING if mail else tickets.NO_MAIL,
     )  # fmt: skip
     if mail:
         return NewTicket(ticket, "", None)
     token = new_token()
-    return NewTicket(ticket, token, token_digest(token))
+    return NewTicket(ticket, token, credentials.secret_digest(token))
 
 
 def new_token() -> str:
@@ -110,13 +114,8 @@ def new_token() -> str:
     return LINK_PREFIX + secrets.token_urlsafe(_TOKEN_BYTES)
 
 
-def token_digest(token: str) -> bytes:
-    """The SHA-256 of a token (32 bytes), under which it is stored."""
-    return hashlib.sha256(token.encode()).digest()
-
-
 def new_list(account: str, name: str, now: datetime) -> tuple[MatchedList, str]:
-    """The head of a list of an account, or of a visitor (""), and its code."""
+    """The head and the code of a new list; `account` is "" for a list of a visitor."""
     code = LIST_PREFIX + secrets.token_urlsafe(_CODE_BYTES)
     created = seconds(now)
     head = MatchedList(
@@ -127,5 +126,5 @@ def new_list(account: str, name: str, now: datetime) -> tuple[MatchedList, str]:
 
 
 def list_id(code: str) -> str:
-    """The name of the rows of a list, from which its code cannot be derived."""
-    return hashlib.sha256(code.encode()).hexdigest()
+    """The id of a list in the store, from which its code cannot be derived."""
+    return credentials.secret_digest(code).hex()

@@ -1,4 +1,4 @@
-"""The address of a store, as the setting `--quota` has it, and opening the store behind it."""
+"""The address of a store (the setting `--quota`), and the functions that open the store."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -8,13 +8,13 @@ from urllib.parse import parse_qsl, urlsplit
 from quota.errors import NotAllowedError
 from quota.redis import identity
 
-# A store is imported where it is opened: the parent of several workers only reads the setting.
+# The stores are imported where they are opened, because the parent process of several workers only reads the setting.
 if TYPE_CHECKING:
     from quota.redis.store import RedisStore
     from quota.store.interface import LedgerStore, Store
 
-LMDB: Final = "lmdb"
-# Options in the query of an address, by scheme: those of redis-py that TLS needs.
+LMDB: Final = "lmdb"  # the setting for the file of this host (`lmdb_store.py`)
+# The allowed options in the query of an address, by scheme: redis-py options for TLS.
 _OPTIONS: Final = {
     "redis": (),
     "rediss": ("ssl_ca_certs", "ssl_certfile", "ssl_keyfile", "ssl_check_hostname"),
@@ -25,7 +25,7 @@ def check_address(setting: str) -> str:
     """The setting, unchanged, if it is the address of a store.
 
     Raises:
-        ValueError: it is not; the message says why.
+        ValueError: the setting is not such an address; the message says why.
 
     >>> check_address("lmdb"), check_address("rediss://quota:secret@10.0.0.7:6380/0")
     ('lmdb', 'rediss://quota:secret@10.0.0.7:6380/0')
@@ -35,34 +35,34 @@ def check_address(setting: str) -> str:
         if parts.scheme not in _OPTIONS or not parts.hostname or parts.port == 0:
             raise ValueError("it must be lmdb, redis://HOST:PORT/DB, or rediss://… with TLS")
         if not (parts.path[1:] or "0").isdigit():
-            raise ValueError(f"the number of a database follows the address, not {parts.path!r}")
-        known = _OPTIONS[parts.scheme]
-        if unknown := [name for name, _ in parse_qsl(parts.query) if name not in known]:
-            allowed = ", ".join(known) or "none; TLS is rediss://"
-            raise ValueError(f"{unknown[0]} is no option of it; known: {allowed}")
+            raise ValueError(f"a database number must follow the address, not {parts.path!r}")
+        allowed = _OPTIONS[parts.scheme]
+        if unknown := [name for name, _ in parse_qsl(parts.query) if name not in allowed]:
+            names = ", ".join(allowed) or "none; TLS is rediss://"
+            raise ValueError(f"{unknown[0]} is not an option of it; allowed: {names}")
     return setting
 
 
 def mask_password(setting: str) -> str:
-    """The setting without the password that it may contain.
+    """The setting without the user name and password that it can contain.
 
     >>> mask_password("redis://quota:secret@10.0.0.7/0"), mask_password("lmdb")
     ('redis://…@10.0.0.7/0', 'lmdb')
     """
-    scheme, colon, rest = setting.partition("://")
-    where = rest.rpartition("@")
-    return f"{scheme}{colon}…@{where[2]}" if where[1] else setting
+    scheme, colon, after_scheme = setting.partition("://")
+    login_and_host = after_scheme.rpartition("@")
+    return f"{scheme}{colon}…@{login_and_host[2]}" if login_and_host[1] else setting
 
 
 def open_ledger(setting: str, state: Path | None, *, create: bool = False) -> "LedgerStore":
-    """Open a store that has accounts; `state` is the STATE folder, which a server does not need.
+    """Open a store with all rows. `state` is the STATE folder, which only LMDB needs.
 
-    Only with `create` an empty server becomes a store. What a host remembers is not asked here: an
-    operator may look at any store.
+    An empty Redis server becomes a store only with `create`. The identity in the STATE of a host is not checked: an
+    operator may open any store.
 
     Raises:
         WrongStoreError: the store cannot be used by this code.
-        StoreUnavailable: it cannot be opened or reached, or has no rows.
+        StoreUnavailable: the store cannot be opened or reached, or has no rows.
     """
     if setting != LMDB:
         return _redis_opener(setting, create=create)()
@@ -73,11 +73,15 @@ def open_ledger(setting: str, state: Path | None, *, create: bool = False) -> "L
 
 
 def open_store(setting: str, state: Path, *, lease: bool = False, strict: bool = False) -> "Store":
-    """Open the store that a server counts with; with `lease`, as an edge of the store `setting`.
+    """Open the store of a server.
+
+    Args:
+        lease: open an edge of the store at `setting`, which grants calls on this host.
+        strict: refuse a Redis server that can lose acknowledged writes in a power cut.
 
     Raises:
         WrongStoreError: the store cannot be used by this code.
-        StoreUnavailable: it cannot be opened or reached, or is not the one that STATE remembers.
+        StoreUnavailable: the store cannot be opened or reached, or its identity is not the one that STATE has.
     """
     if setting == LMDB:
         return open_ledger(setting, state)
@@ -90,14 +94,18 @@ def open_store(setting: str, state: Path, *, lease: bool = False, strict: bool =
 
 
 def forget_store(state: Path) -> None:
-    """Let the servers of this STATE use another store of several hosts than before."""
+    """Forget the store of several hosts that this STATE has used, so that its servers accept another store."""
     identity.forget(state)
 
 
 def _redis_opener(
     url: str, *, strict: bool = False, state: Path | None = None, create: bool = False
 ) -> "Callable[[], RedisStore]":
-    """A function that connects to the server; redis-py is an extra, not needed on a single host."""
+    """A function that connects to the Redis server.
+
+    Raises:
+        NotAllowedError: redis-py, which a single host does not need, is not installed.
+    """
     try:
         from quota.redis.store import RedisStore
     except ModuleNotFoundError as error:

@@ -1,7 +1,7 @@
 """The calendar of every limit (§8.2 rule 4, D9): days and months of UTC.
 
-The period is part of a counter's key, so no counter is ever reset: the key of tomorrow does not
-exist yet. The time is always a parameter. A time without a zone is refused, because it does not say
+The period is part of a counter's key, so no counter is ever reset: the counter of a new day has another key, which
+does not exist yet. The time is always a parameter. A time without a zone is refused, because it does not determine
 when midnight is.
 """
 
@@ -28,15 +28,16 @@ def day(now: datetime) -> Period:
 
 
 def month(now: datetime) -> Period:
-    """The calendar month of `now`, until the first of the next one.
+    """The calendar month of `now`, until the first day of the next month.
 
     >>> month(datetime(2026, 12, 31, tzinfo=UTC))
     Period(key='2026-12', end=datetime.datetime(2027, 1, 1, 0, 0, tzinfo=datetime.timezone.utc))
     """
     moment = utc(now)
-    after, months = divmod(moment.year * 12 + moment.month, 12)
+    end_year, end_month_index = divmod(moment.year * 12 + moment.month, 12)
     return Period(
-        f"{moment.year:04d}-{moment.month:02d}", datetime(after, months + 1, 1, tzinfo=UTC)
+        f"{moment.year:04d}-{moment.month:02d}",
+        datetime(end_year, end_month_index + 1, 1, tzinfo=UTC),
     )
 
 
@@ -46,21 +47,21 @@ def start_of_month(key: str) -> datetime:
 
 
 def months_before(now: datetime, count: int) -> str:
-    """The key of the month `count` months before that of `now`.
+    """The key of the month that is `count` months before the month of `now`.
 
     >>> months_before(datetime(2026, 3, 31, tzinfo=UTC), 13)
     '2025-02'
     """
     moment = utc(now)
-    year, months = divmod(moment.year * 12 + moment.month - 1 - count, 12)
-    return f"{year:04d}-{months + 1:02d}"
+    year, month_index = divmod(moment.year * 12 + moment.month - 1 - count, 12)
+    return f"{year:04d}-{month_index + 1:02d}"
 
 
 def utc(now: datetime) -> datetime:
     """`now` in UTC.
 
     Raises:
-        ValueError: it has no time zone.
+        ValueError: `now` has no time zone.
     """
     if now.tzinfo is None:
         raise ValueError(f"{now} has no time zone; use datetime.now(UTC)")
@@ -68,10 +69,10 @@ def utc(now: datetime) -> datetime:
 
 
 def seconds(now: datetime) -> int:
-    """The stored form of a moment that is compared: whole seconds since 1970."""
+    """The stored form of a moment for comparisons: whole seconds since 1970."""
     return int(now.timestamp())
 
 
 def iso(now: datetime) -> str:
-    """The stored form of a moment: ISO 8601, UTC, whole seconds."""
+    """The stored form of a moment for people: ISO 8601, UTC, whole seconds."""
     return utc(now).isoformat(timespec="seconds")

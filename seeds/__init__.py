@@ -1,8 +1,8 @@
 """The reference tables, as data: countries, sectors, plans, rates, words.
 
-Another country, rate or plan is a row in a table and changes no code. README.md describes every
-table with its origin and licence; `spec/` holds the specification that code and documents cite;
-`raw/` holds excerpts of register files. An installed package has the tables, and what the programs share:
+A new country, rate or plan is a new row of a table and needs no new code. README.md describes every
+table with its origin and licence; `spec/` has the specification that code and documents cite;
+`raw/` has excerpts of register files. An installed package has the tables, and two things that the programs share:
 `VERSION` and `settings` (the readers of TOML files and of whole numbers).
 """
 

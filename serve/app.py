@@ -1,6 +1,6 @@
-"""The product: its features, the surfaces that show them, and the process that serves both.
+"""The product: its features, its surfaces, and the process that serves them.
 
-To take a feature out of the service, take its line out. Nothing else imports one.
+To remove a feature from the service, remove its line. No other module imports a feature.
 """
 
 from collections.abc import Coroutine, Sequence
@@ -24,7 +24,7 @@ from serve.surfaces.mcp.operations import SURFACE as MCP
 from serve.surfaces.site.adapter import SURFACE as SITE
 
 PRODUCT: Final = Product(
-    # Documents have the objects of answers in this order.
+    # The documents list the objects of answers in this order.
     features=(
         REFERENCE,
         SERVICE,
@@ -41,34 +41,35 @@ PRODUCT: Final = Product(
 
 
 class App:
-    """The product of a context, open in one process."""
+    """The features and surfaces of the product of a context, opened in this process."""
 
     def __init__(self, context: ServerContext, limiter: Limiter) -> None:
-        """
+        """Open the features and surfaces; without a site, the paths of pages are unknown.
+
         Raises:
-            NotAllowedError, OSError: a service of the settings cannot be used.
+            NotAllowedError, OSError: a service in the settings cannot be used.
         """
         product = context.product
-        self._open: Sequence[OpenFeature] = [
-            part.open(context, limiter)
-            for part in (*product.features, *product.surfaces)
-            if part.open
+        self._open_features: Sequence[OpenFeature] = [
+            feature.open(context, limiter)
+            for feature in (*product.features, *product.surfaces)
+            if feature.open
         ]
-        site = next((part.site for part in self._open if part.site), NoSite())
+        site = next((feature.site for feature in self._open_features if feature.site), NoSite())
         self.handler: Final[Handler] = make_handler(context, site)
 
     def background(self) -> Sequence[Coroutine[Any, Any, None]]:
-        """The work beside requests, until it is cancelled."""
-        return [part.background() for part in self._open if part.background]
+        """The background work of the features; it runs until it is cancelled."""
+        return [feature.background() for feature in self._open_features if feature.background]
 
     async def begin(self) -> None:
-        """Do the work that waits until requests are taken."""
-        for part in self._open:
-            if part.begin:
-                await part.begin()
+        """Start the work that must wait until the server accepts requests."""
+        for feature in self._open_features:
+            if feature.begin:
+                await feature.begin()
 
     async def close(self) -> None:
-        """End the processes of features."""
-        for part in self._open:
-            if part.close:
-                await part.close()
+        """Close the features, which ends the processes that they started."""
+        for feature in self._open_features:
+            if feature.close:
+                await feature.close()

@@ -1,12 +1,14 @@
-"""The settings of a server: flags, then SOCIETES_* variables, then a TOML file, then defaults.
+"""The settings of a server, from four layers: flags, SOCIETES_* variables, a TOML file, defaults.
 
-`Config` declares each of them once: type, default, and the metavariable and help of its flag; its reader is that of
-its type, unless another one is named.
-`SETTINGS` is the same as a table, from which `python -m serve` makes its flags. Each setting has one
-name in all four places: `--base-url`, `SOCIETES_BASE_URL`, `base_url = "…"`.
+The first of these layers that has a setting decides its value.
 
-An unknown name is an error wherever it is found, and so is a value of another type: a misspelt limit
-must not leave the service without one. Secrets are in files, never in settings.
+`Config` declares each setting: its type, default, and the metavariable and help of its flag. The type selects the
+reader of the value, unless the setting names a reader. `SETTINGS` is a table of these declarations, from which
+`python -m serve` makes its flags. A setting has the same name everywhere: `--base-url`, `SOCIETES_BASE_URL`,
+`base_url = "…"`.
+
+An unknown name is an error, and so is a value of another type: a misspelt limit must not leave the service without a
+limit. Secrets are in files; settings have only the paths.
 """
 
 import re
@@ -20,37 +22,45 @@ from typing import Annotated, Any, Final, NamedTuple, TypeVar, get_origin, get_t
 from quota import open_store
 from seeds.settings import read_toml, whole_number
 
-PREFIX: Final = "SOCIETES_"
+PREFIX: Final = "SOCIETES_"  # of the environment variables
 
+# The values of `tls` in `[courriel]`.
 STARTTLS: Final = "starttls"
 TLS: Final = "tls"
 PLAIN: Final = "none"
 
-PACK_CREDITS: Final = 1_000
+PACK_CREDITS: Final = 1_000  # the credits of a pack, which costs `pack_eur`
 
 T = TypeVar("T")
 
 Network = IPv4Network | IPv6Network
 
+# The origin of a web page: scheme, host and port.
 _ORIGIN: Final = re.compile(r"https?://[a-z0-9.:\[\]-]+")
 
 
 class ConfigError(Exception):
-    """A setting is unknown, missing or not of its type; the message says which and where."""
+    """A setting is unknown, missing or of the wrong type; the message names it and its source."""
 
 
 @dataclass(frozen=True, slots=True)
 class BurstLimits:
     """Calls per minute before 429 `trop_de_requetes`, and per day for a visitor (contract D7).
 
-    `pages`: pages and forms of one address, whoever is logged in, and addresses where nothing is; `fichiers`: what is
-    sent as it is (documents, stylesheets), and the handshakes of MCP. `simultanes`: requests without an account that
-    one address has answered at the same time, by each process.
-    `exports`: exports that one organisation may run at once. `exports_abandonnes`: those that it may leave in an hour
-    before they are made; each further one counts as an export of the month. `connexions`: attempts to log in per
-    minute, for one address, and for one account from one network; ten times as many for an account.
-    `inscriptions_jour`: sign-ups per day and address; twice as many for a network (/24, /48), fifty
-    times as many for the host.
+    The fields with the name of a plan are its calls per minute.
+
+    Attributes:
+        listes: public lists per address.
+        pages: pages and forms per address, logged in or not, and unknown paths of the site.
+        fichiers: files that are sent unchanged (documents, stylesheets), and the handshakes of MCP.
+        simultanes: simultaneous requests without an account, per network and process.
+        exports: simultaneous exports of an organisation.
+        exports_abandonnes: exports that an organisation can abandon per hour before they are ready; each further one
+            counts as an export of the month.
+        connexions: log-in attempts per minute, for an address, and for an account from a network; ten times as many
+            for an account from all networks.
+        inscriptions_jour: sign-ups per day and address; twice as many for a network (/24, /48), fifty times as many
+            for the host.
     """
 
     visiteur: int = 60
@@ -77,7 +87,7 @@ class MailSettings:
 
     Attributes:
         tls: `starttls`, `tls` from the first byte, or `none`, for a server on this host.
-        password_file: holds the password of `user`, read for each mail.
+        password_file: the file with the password of `user`, read for each mail.
         sender: the address in From.
         timeout: seconds for one mail.
     """
@@ -91,6 +101,7 @@ class MailSettings:
     timeout: int = 20
 
     def __post_init__(self) -> None:
+        """Check the values. Raises ValueError with the remedy."""
         if self.tls not in (STARTTLS, TLS, PLAIN):
             raise ValueError(f"tls = {self.tls!r}: give {STARTTLS}, {TLS} or {PLAIN}")
         if "@" not in self.sender:
@@ -103,12 +114,12 @@ class MailSettings:
 
 @dataclass(frozen=True, slots=True)
 class PaymentSettings:
-    """`[paiement]`: the account at Stripe by which plans and packs are bought.
+    """`[paiement]`: the Stripe account for payments of plans and packs.
 
     Attributes:
-        key_file: holds the secret key of the account (`sk_…`).
-        webhook_file: holds the secret that signs its events (`whsec_…`).
-        pack_eur: price of PACK_CREDITS credits in euros, excl. VAT; without it no pack is sold.
+        key_file: the file with the secret key of the account (`sk_…`).
+        webhook_file: the file with the secret that signs its events (`whsec_…`).
+        pack_eur: the price of PACK_CREDITS credits in euros, excl. VAT; without it no pack is sold.
         api: the address of Stripe's API.
         automatic_tax: whether Stripe Tax adds VAT; it must be set up at Stripe.
     """
@@ -120,19 +131,21 @@ class PaymentSettings:
     automatic_tax: bool = False
 
     def __post_init__(self) -> None:
+        """Check the values. Raises ValueError with the remedy."""
         if self.key_file is None or self.webhook_file is None:
             raise ValueError("key_file or webhook_file is missing: give both")
 
 
 @dataclass(frozen=True, slots=True)
 class EditorSettings:
-    """`[editeur]`: who operates the service, as /mentions-legales names it.
+    """`[editeur]`: the operator of the service, for /mentions-legales.
 
     Attributes:
-        courriel: where people write to.
-        hebergeur: name, address and telephone of the host of the service.
-        directeur, immatriculation: who answers for what is published; the number in a register.
-        confidentialite: what is done with personal data; blank lines part its paragraphs.
+        courriel: the e-mail address of the operator.
+        hebergeur: the name, address and telephone of the hosting company.
+        directeur: the person responsible for the publication.
+        immatriculation: the number of the operator in a register.
+        confidentialite: the privacy policy; blank lines separate its paragraphs.
     """
 
     nom: str
@@ -144,10 +157,12 @@ class EditorSettings:
     confidentialite: str = ""
 
     def __post_init__(self) -> None:
+        """Check the values. Raises ValueError with the remedy."""
         if "@" not in self.courriel:
             raise ValueError(f"courriel = {self.courriel!r}: give an e-mail address")
 
 
+# The sections of the TOML file, each with the class of its settings.
 _SECTIONS: Final[Mapping[str, type]] = {
     "debit": BurstLimits,
     "courriel": MailSettings,
@@ -156,12 +171,12 @@ _SECTIONS: Final[Mapping[str, type]] = {
 }
 
 
-# The readers: the value of a flag, a variable or a TOML file becomes that of a setting. Each raises ValueError with the
-# values that it takes; `_read_values` names the setting.
+# The readers turn the value of a flag, a variable or a TOML file into the value of a setting. A reader raises
+# ValueError with a description of valid values; `_read_values` adds the name of the setting.
 
 
 def _read_text(value: object) -> str:
-    """A text that is not empty."""
+    """A non-empty text."""
     if not isinstance(value, str) or not value:
         raise ValueError("give a text that is not empty")
     return value
@@ -172,12 +187,12 @@ def _read_path(value: object) -> Path:
     return value if isinstance(value, Path) else Path(_read_text(value))
 
 
-_positive_number: Final = whole_number(1)  # every limit is a number (§1)
-_port: Final = whole_number(0, 65_535)  # of TCP
+_positive_number: Final = whole_number(1)  # 0 is refused, so it cannot mean “without a limit” (§1)
+_port: Final = whole_number(0, 65_535)  # of TCP; 0 chooses a free port
 
 
-def _read_truth(value: object) -> bool:
-    """True or false."""
+def _read_boolean(value: object) -> bool:
+    """A boolean, or the text `true` or `false`."""
     if isinstance(value, bool):
         return value
     if value not in ("true", "false"):
@@ -191,61 +206,66 @@ def _read_store(value: object) -> str:
 
 
 def _read_base_url(value: object) -> str:
-    """The beginning of links, without a slash at its end."""
+    """The beginning of links, without a final slash; an empty text is allowed."""
     text = value if isinstance(value, str) else ""
-    if value != "" and not text.startswith(("http://", "https://")):
-        raise ValueError("give an address that begins with http:// or https://")
+    if value != "" and not re.match(r"https?://[^/]", text):
+        raise ValueError("give an address that begins with http:// or https:// and a host")
     return text.rstrip("/")
 
 
 def _read_networks(value: object) -> tuple[Network, ...]:
-    """Networks or addresses: a list in the file, elsewhere one text with commas."""
-    parts = value.split(",") if isinstance(value, str) else value
-    if not isinstance(parts, (list, tuple)):
+    """Networks or addresses: a list in the file, elsewhere a text with commas."""
+    items = value.split(",") if isinstance(value, str) else value
+    if not isinstance(items, (list, tuple)):
         raise ValueError('give a list of networks, such as ["10.0.0.0/8", "::1"]')
-    return tuple(_network(str(part).strip()) for part in parts if str(part).strip())
+    return tuple(_network(str(item).strip()) for item in items if str(item).strip())
 
 
 def _network(text: str) -> Network:
+    """A network or an address. Raises ValueError, also for a host address with a prefix length."""
     try:
         return ip_network(text)
     except ValueError as error:
+        # Without `strict`, a host address with a prefix length gives its network, which the error can propose.
         try:
-            meant = ip_network(text, strict=False)
+            network = ip_network(text, strict=False)
         except ValueError:
-            raise ValueError(f"{text!r} is no network; write one like 10.0.0.0/8 or ::1") from None
-        alone = text.partition("/")[0]
+            raise ValueError(
+                f"{text!r} is not a network; write one like 10.0.0.0/8 or ::1"
+            ) from None
+        address = text.partition("/")[0]
         raise ValueError(
-            f"{text} is a host in a network; write {meant} for all of it, or {alone} for the host"
+            f"{text} is a host in a network; write {network} for all of it, or {address} for the host"
         ) from error
 
 
 def _read_origins(value: object) -> tuple[str, ...]:
-    """Origins as browsers send them, or `*`: a list in the file, elsewhere one text with commas."""
-    parts = value.split(",") if isinstance(value, str) else value
-    if not isinstance(parts, (list, tuple)):
+    """Origins as browsers send them, or `*`: a list in the file, elsewhere a text with commas."""
+    items = value.split(",") if isinstance(value, str) else value
+    if not isinstance(items, (list, tuple)):
         raise ValueError('give a list of origins, such as ["https://app.example"]')
-    origins = tuple(str(part).strip() for part in parts if str(part).strip())
+    origins = tuple(str(item).strip() for item in items if str(item).strip())
     for origin in origins:
         if origin != "*" and not _ORIGIN.fullmatch(origin):
-            raise ValueError(f"{origin!r} is no origin; write one like https://app.example")
+            raise ValueError(f"{origin!r} is not an origin; write one like https://app.example")
     return origins
 
 
+# The reader of a setting that names no reader, by the type of the setting.
 _READERS: Final[Mapping[Any, Callable[[object], Any]]] = {
     str: _read_text,
     str | None: _read_text,
     int: _positive_number,
     int | None: _positive_number,
-    bool: _read_truth,
+    bool: _read_boolean,
     Path | None: _read_path,
 }
 
 
 class Setting(NamedTuple):
-    """The flag of a setting, and its reader where that of its type will not do.
+    """The flag of a setting, and the reader of its values if the type does not select it.
 
-    `metavar` is empty where the flag takes no value and means `true`.
+    `metavar` is empty if the flag takes no value and means `true`.
     """
 
     metavar: str
@@ -255,10 +275,10 @@ class Setting(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Config:
-    """The settings of one server. Without `data` or `state` it can be printed but not started."""
+    """The settings of a server. Without `data` or `state` the settings can be printed, but the server cannot start."""
 
     data: Annotated[Path | None, Setting("DATA", "folder of generations, with its CURRENT")] = None
-    state: Annotated[Path | None, Setting("STATE", "folder of counters; made if needed")] = None
+    state: Annotated[Path | None, Setting("STATE", "folder of counters; created if needed")] = None
     host: Annotated[str, Setting("HOST", "address to listen on")] = "127.0.0.1"
     port: Annotated[int, Setting("PORT", "port to listen on, 0 for a free one", _port)] = 8080
     workers: Annotated[int, Setting("N", "processes that serve on that port")] = 1
@@ -272,17 +292,19 @@ class Config:
     ] = open_store.LMDB
     quota_strict: Annotated[
         bool,
-        Setting("true|false", "refuse a Redis that does not sync each write, do not only warn"),
+        Setting("true|false", "refuse a Redis that does not sync each write, instead of warning"),
     ] = False
     new_store: Annotated[
         bool,
-        Setting("", "use another Redis store than this STATE remembers, once, from this start on"),
+        Setting(
+            "", "switch to another Redis store than the one this STATE remembers; give it once"
+        ),
     ] = False
     lease: Annotated[
         bool,
         Setting(
             "true|false",
-            "reserve calls in blocks from a remote Redis, to serve on while it cannot be reached",
+            "reserve blocks of calls from a remote Redis, to keep serving while it cannot be reached",
         ),
     ] = False
     base_url: Annotated[
@@ -309,17 +331,17 @@ class Config:
         bool, Setting("true|false", "read the shards once after the start, if they fit into memory")
     ] = True
     spool: Annotated[
-        Path | None, Setting("DIR", "folder of exports that are being made (default STATE/exports)")
+        Path | None, Setting("DIR", "folder of unfinished exports (default STATE/exports)")
     ] = None
     makers: Annotated[
         int | None,
         Setting(
             "N",
-            "processes that make exports, per serving process (default 2, or 1 where all together are more than "
+            "processes that make exports, per serving process (default 2, or 1 if all together would be more than "
             "the processors)",
         ),
     ] = None
-    # It changes no answer: a server writes nothing to DATA, its own or a mirror's.
+    # This setting changes only /metrics, because a server never writes to DATA.
     mirror: Annotated[
         bool,
         Setting("", "declare that `python -m shards sync` maintains DATA: /metrics has its age"),
@@ -335,10 +357,11 @@ class Config:
 
     @property
     def operator_address(self) -> str | None:
-        """Where people write to the operator: `courriel` of `[editeur]`, or `contact`."""
+        """The address of the operator: `courriel` of `[editeur]`, or `contact`."""
         return self.editeur.courriel if self.editeur else self.contact
 
 
+# The flag of each setting, by the name of the setting.
 SETTINGS: Final[Mapping[str, Setting]] = {
     name: hint.__metadata__[0]
     for name, hint in get_type_hints(Config, include_extras=True).items()
@@ -347,37 +370,37 @@ SETTINGS: Final[Mapping[str, Setting]] = {
 
 
 def read(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
-    """Read the settings of a command line, an environment and the TOML file that one of them names.
+    """Read the settings from a command line, an environment and a TOML file.
 
     Args:
-        flags: values by name, None where a flag was not given. `config` names the TOML file.
-        environment: SOCIETES_CONFIG names the file if no flag does; other names are ignored.
+        flags: values by name; None for a flag that was not given. `config` is the path of the TOML file.
+        environment: SOCIETES_CONFIG is the path of the file if no flag is; variables with other prefixes are ignored.
 
     Raises:
-        ConfigError: a setting is unknown or not of its type; names it and its layer.
+        ConfigError: a setting is unknown, of the wrong type, or needs another setting; the message names it.
     """
-    variables = _from_environment(environment)
-    given = {name: value for name, value in flags.items() if value is not None}
-    file = given.pop("config", None) or variables.pop("config", None)
-    variables.pop("config", None)
+    variables = _read_environment(environment)
+    given_flags = {name: value for name, value in flags.items() if value is not None}
+    file = given_flags.pop("config", None) or variables.pop("config", None)
+    variables.pop("config", None)  # this variable is still there if a flag names the file
     layers = [
         (read_toml(Path(str(file)), ConfigError) if file else {}, str(file)),
-        (variables, "the environment"),
-        (given, "the command line"),
+        (variables, f"the environment ({PREFIX}…)"),
+        (given_flags, "the command line"),
     ]
     values: dict[str, Any] = {}
     sections: dict[str, dict[str, Any]] = {}
-    for layer, where in layers:
-        for name, value in _read_values(layer, Config, where).items():
+    for layer, layer_name in layers:
+        for name, value in _read_values(layer, Config, layer_name).items():
             if name in _SECTIONS:
                 sections.setdefault(name, {}).update(value)
             else:
                 values[name] = value
     _unite_contact(values, sections.get("editeur"))
-    made: dict[str, Any] = {
-        name: _make_section(name, _SECTIONS[name], it) for name, it in sections.items()
+    section_values: dict[str, Any] = {
+        name: _make_section(name, _SECTIONS[name], section) for name, section in sections.items()
     }
-    config = Config(**values, **made)
+    config = Config(**values, **section_values)
     for name in ("courriel", "paiement"):
         if getattr(config, name) and not config.base_url:
             raise ConfigError(
@@ -393,10 +416,10 @@ def read(flags: Mapping[str, Any], environment: Mapping[str, str]) -> Config:
 
 
 def _unite_contact(values: dict[str, Any], editor: dict[str, Any] | None) -> None:
-    """Move `contact` to `courriel` of `[editeur]`, which is the same address.
+    """Move `contact` to `courriel` of `[editeur]`, which is the same setting.
 
     Raises:
-        ConfigError: both are given, and differ.
+        ConfigError: both are set, to different addresses.
     """
     contact = values.get("contact")
     if editor is None or contact is None:
@@ -411,21 +434,27 @@ def _unite_contact(values: dict[str, Any], editor: dict[str, Any] | None) -> Non
 
 def to_toml(config: Config) -> str:
     """`config` as a TOML file that `read` accepts (`--print-config`); a password is masked."""
-    known = asdict(config) | {"quota": open_store.mask_password(config.quota)}
-    sections = {name: known.pop(name) for name in _SECTIONS}
-    lines = [f"{name} = {_toml(value)}" for name, value in known.items() if value is not None]
-    lines += [f"# {name} is not set" for name, value in known.items() if value is None]
+    settings_by_name = asdict(config) | {"quota": open_store.mask_password(config.quota)}
+    sections = {name: settings_by_name.pop(name) for name in _SECTIONS}
+    lines = [
+        f"{name} = {_toml_value(value)}"
+        for name, value in settings_by_name.items()
+        if value is not None
+    ]
+    lines += [f"# {name} is not set" for name, value in settings_by_name.items() if value is None]
     for section, settings in sections.items():
         if settings is not None:
             lines += ["", f"[{section}]"]
             lines += [
-                f"{name} = {_toml(it)}" for name, it in settings.items() if it not in (None, "")
+                f"{name} = {_toml_value(setting)}"
+                for name, setting in settings.items()
+                if setting not in (None, "")
             ]
     return "\n".join(lines)
 
 
-def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
-    """SOCIETES_PORT is `port`, SOCIETES_DEBIT_FREE is `free` of the section `debit`."""
+def _read_environment(environment: Mapping[str, str]) -> dict[str, Any]:
+    """Read variables: SOCIETES_PORT is `port`, SOCIETES_DEBIT_FREE is `free` of the section `debit`."""
     values: dict[str, Any] = {}
     sections: dict[str, dict[str, Any]] = {}
     for variable, value in environment.items():
@@ -436,11 +465,17 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, Any]:
                 sections.setdefault(section, {})[inner] = value
             else:
                 values[name] = value
-    return sections | values  # SOCIETES_DEBIT itself is refused
+    # A variable named after a section, such as SOCIETES_DEBIT, replaces the section, so `_read_section` refuses it.
+    return sections | values
 
 
 def _read_values(values: Mapping[str, Any], kind: type, where: str) -> dict[str, Any]:
-    """Read the values of `Config` or of a section in one layer; an unknown name is an error."""
+    """Read the values of one layer; an unknown name is an error.
+
+    Args:
+        kind: `Config`, or the class of a section.
+        where: the layer, as error messages name it.
+    """
     readers = _readers(kind, where)
     if unknown := sorted(values.keys() - readers.keys()):
         raise ConfigError(f"unknown setting {unknown[0]!r} in {where}; known: {', '.join(readers)}")
@@ -456,15 +491,16 @@ def _read_values(values: Mapping[str, Any], kind: type, where: str) -> dict[str,
 
 
 def _readers(kind: type, where: str) -> dict[str, Callable[[object], Any]]:
-    """The reader of each setting of `Config` or of a section."""
+    """The reader of each setting of `kind`, with the arguments of `_read_values`."""
     types = get_type_hints(kind)
     if kind is not Config:
-        return {name: _READERS[of] for name, of in types.items()}
-    readers = {name: line.reader or _READERS[types[name]] for name, line in SETTINGS.items()}
+        return {name: _READERS[value_type] for name, value_type in types.items()}
+    readers = {name: setting.reader or _READERS[types[name]] for name, setting in SETTINGS.items()}
     return readers | {name: partial(_read_section, name, where) for name in _SECTIONS}
 
 
 def _read_section(section: str, where: str, values: object) -> dict[str, Any]:
+    """Read a section of the layer `where`. Raises ValueError for a value that is not a section."""
     kind = _SECTIONS[section]
     if not isinstance(values, Mapping):
         first = fields(kind)[0].name
@@ -474,31 +510,32 @@ def _read_section(section: str, where: str, values: object) -> dict[str, Any]:
 
 
 def _make_section(name: str, section: type[T], values: Mapping[str, Any]) -> T:
-    """A section of all layers together."""
+    """Make a section from the values of all layers, and check it."""
     try:
         return section(**values)
     except ValueError as error:
         raise ConfigError(f"[{name}]: {error}") from error
     except TypeError as error:  # a setting without a default was not given
-        needed = [one.name for one in fields(section) if one.default is MISSING]  # type: ignore[arg-type]
+        needed = [setting.name for setting in fields(section) if setting.default is MISSING]  # type: ignore[arg-type]
         raise ConfigError(f"[{name}] needs {' and '.join(needed)}; give them there") from error
 
 
-def _toml(value: object) -> str:
+def _toml_value(value: object) -> str:
+    """A value in the notation of TOML."""
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, int):
         return str(value)
     if isinstance(value, tuple):
-        return f"[{', '.join(_toml(str(part)) for part in value)}]"
+        return f"[{', '.join(_toml_value(str(part)) for part in value)}]"
     text = str(value).replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{text}"'
 
 
-def secret(path: Path) -> str:
+def read_secret(path: Path) -> str:
     """The secret in a file, without the line end.
 
     Raises:
-        OSError: it cannot be read.
+        OSError: the file cannot be read.
     """
     return path.read_text(encoding="utf-8").strip()

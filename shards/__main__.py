@@ -31,14 +31,14 @@ from shards.verify.invariants import verify
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run a command and return its exit code: 0 done, 1 failed, 2 wrong use (by argparse)."""
+    """Run a command and return its exit code: 0 success, 1 failure, 2 wrong usage (by argparse)."""
     options = _parser().parse_args(arguments)
     command: Callable[[argparse.Namespace], None] = options.command
     try:
         command(options)
-    except (
-        BrokenPipeError
-    ):  # the reader of a pipe has closed it; the rest must not be flushed either
+    except BrokenPipeError:
+        # The reader has closed the pipe. Buffered output goes to /dev/null, because the end of the process would write
+        # it to the pipe and fail again.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (ShardError, OSError) as error:
         print(f"shards: {error}", file=sys.stderr)
@@ -47,6 +47,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
+    """The parser of the command line; `command` of its result is the function that runs the chosen command."""
     parser = argparse.ArgumentParser(
         prog="python -m shards",
         description="Inspect and manage generations of shards.",
@@ -60,21 +61,25 @@ def _parser() -> argparse.ArgumentParser:
         "python -m shards inspect demo-data/data/4f6a0c1d2e3b4a59/EE.shard --id 10000018",
     )  # fmt: skip
     inspect.add_argument("path", type=Path, metavar="DATA|FILE")
-    inspect.add_argument("--id", help="show this company of a shard file, statements included")
-    on_data = {
+    inspect.add_argument("--id", help="show this company of a shard file, with its statements")
+    data_parsers = {
         name: _command(commands, name, run, about, example)
-        for name, run, about, example in _ON_DATA
+        for name, run, about, example in _DATA_COMMANDS
     }
-    for command in on_data.values():
+    for command in data_parsers.values():
         command.add_argument("data", type=Path, metavar="DATA")
-    on_data["diff"].add_argument("before", metavar="A")
-    on_data["diff"].add_argument("after", metavar="B")
-    on_data["diff"].add_argument("--rows", action="store_true", help="each company, as JSON")
-    on_data["verify"].add_argument(
+    data_parsers["diff"].add_argument("before", metavar="A")
+    data_parsers["diff"].add_argument("after", metavar="B")
+    data_parsers["diff"].add_argument(
+        "--rows", action="store_true", help="print each changed company as JSON"
+    )
+    data_parsers["verify"].add_argument(
         "--jobs", type=naming_value(whole_number(1)), default=1, metavar="N",
-        help="shards at a time, each in a process; one takes up to 1.5 GiB (default 1)",
+        help="shards to check in parallel, each in a process of up to 1.5 GiB (default 1)",
     )  # fmt: skip
-    on_data["rollback"].add_argument("--to", metavar="GENERATION", help="another one that is kept")
+    data_parsers["rollback"].add_argument(
+        "--to", metavar="GENERATION", help="another kept generation"
+    )
     for name, (arguments, run, about, example) in sync.COMMANDS.items():
         arguments(_command(commands, name, run, about, example))
     return parser
@@ -87,6 +92,7 @@ def _command(
     about: str,
     example: str,
 ) -> argparse.ArgumentParser:
+    """Add the parser of a command, and return it; `run` is the function that runs it, `about` its description."""
     parser = commands.add_parser(
         name,
         help=about,
@@ -99,6 +105,11 @@ def _command(
 
 
 def _inspect(options: argparse.Namespace) -> None:
+    """Print the content of a folder DATA, or of one shard file.
+
+    Raises:
+        GenerationError: there is no such path, or `--id` is given with a folder.
+    """
     if not options.path.exists():
         raise GenerationError(f"there is no {options.path}; name a folder DATA or a shard file")
     if options.path.is_dir():
@@ -115,19 +126,28 @@ def _inspect(options: argparse.Namespace) -> None:
 
 
 def _list(options: argparse.Namespace) -> None:
+    """Print the generations of a folder DATA."""
     for line in generation_lines(options.data):
         print(line)
 
 
 def _diff(options: argparse.Namespace) -> None:
+    """Print the differences between two generations."""
     for line in difference_lines(options.data, options.before, options.after, rows=options.rows):
         print(line)
 
 
 def _verify(options: argparse.Namespace) -> None:
+    """Run `verify`: check all kept generations and all folders of changes, and print a line for each.
+
+    Generations can share files, so `checked` has the files that are already checked.
+
+    Raises:
+        ShardError: a digest or an invariant does not hold.
+    """
     current = pointer.require(options.data)
     checked = set[Inode]()
-    for name in current.kept_generations:
+    for name in current.generations:
         folder = options.data / name
         generation_files.verify_digests(folder, generation_files.read_manifest(folder))
         with (
@@ -145,13 +165,15 @@ def _verify(options: argparse.Namespace) -> None:
 
 
 def _rollback(options: argparse.Namespace) -> None:
+    """Publish an older generation again."""
     after = publication.rollback(options.data, options.to)
     print(f"published {after.generation}; {after.previous} is kept as the previous one")
 
 
-_ON_DATA: Final[tuple[tuple[str, Callable[[argparse.Namespace], None], str, str], ...]] = (
+# The commands on a folder DATA: name, function, description, example.
+_DATA_COMMANDS: Final[tuple[tuple[str, Callable[[argparse.Namespace], None], str, str], ...]] = (
     (
-        "list", _list, "list the generations that are kept, and the changes of each",
+        "list", _list, "list the kept generations, and the changes of each",
         "python -m shards list demo-data/data",
     ),
     (
@@ -159,7 +181,7 @@ _ON_DATA: Final[tuple[tuple[str, Callable[[argparse.Namespace], None], str, str]
         "python -m shards diff demo-data/data 81c09a7b6c5d4e3f 4f6a0c1d2e3b4a59",
     ),
     (
-        "verify", _verify, "check every digest and every invariant of FORMAT.md",
+        "verify", _verify, "check every digest, and invariants 1 to 8 of FORMAT.md",
         "python -m shards verify demo-data/data",
     ),
     (
@@ -171,23 +193,23 @@ _ON_DATA: Final[tuple[tuple[str, Callable[[argparse.Namespace], None], str, str]
 
 # -- the output of `inspect`, `list` and `diff`, as lines of text -------------------------------
 
-_PIECE: Final = 4_096  # entries of a file of changes that are read at once
-_ROWS: Final = 10  # companies that are shown of a shard
+_ENTRIES_PER_READ: Final = 4_096  # entries of a file of changes per read
+_SHOWN_ROWS: Final = 10  # companies of a shard that are shown
 
 
 def data_lines(data: Path) -> Iterator[str]:
     """The published generation of the folder `data`: its origin, sources and files."""
-    known = pointer.require(data)
-    yield f"{data}: {known.generation} published {known.published}, before it {known.previous}"
-    folder = data / known.generation
+    current = pointer.require(data)
+    yield f"{data}: {current.generation} published {current.published}, before it {current.previous}"
+    folder = data / current.generation
     manifest = generation_files.read_manifest(folder)
     yield f"format {manifest.format}, {manifest.total:,} companies, {manifest.size:,} bytes"
     if origin := subset.origin(folder):
         yield f"a part of {origin[1].generation}: {', '.join(manifest.counts)}"
-    if signed := signature.read_stored(data, known.generation):
-        yield f"signed, not checked here: {signed.decode(errors='replace').strip()}"
+    if signed := signature.read_stored(data, current.generation):
+        yield f"signed, not verified here: {signed.decode(errors='replace').strip()}"
     if manifest.forced:
-        yield f"forced past the gates: {manifest.forced}"
+        yield f"published although it failed checks: {manifest.forced}"
     for source in manifest.sources:
         yield f"  from  {source.path:<60} {source.size:>14,}  {source.blake3[:16]}"
     for name, file in manifest.files.items():
@@ -199,32 +221,33 @@ def data_lines(data: Path) -> Iterator[str]:
 def shard_lines(path: Path, identifier: str | None = None) -> Iterator[str]:
     """The header, the tables with their sizes, and ten rows of the shard at `path`.
 
-    With an `identifier`, that company instead, contact fields and statements included.
+    With an `identifier`, the record of that company instead, with its contact fields, and its statements.
 
     Raises:
-        ShardError: the file is no shard, or there is no such company.
+        ShardError: the file is not a shard, or there is no such company.
     """
     _check_size(path)
     with Shard(path) as shard:
         if identifier is None:
-            yield from _overview(shard)
+            yield from _overview_lines(shard)
         else:
-            yield from _company(shard, identifier)
+            yield from _company_lines(shard, identifier)
 
 
 def generation_lines(data: Path) -> Iterator[str]:
-    """All generations that are kept, the published one first, with the changes since the one before."""
+    """All generations that are kept, the published one first, with the changes since the previous one."""
     current = pointer.require(data)
     steps = change_steps.steps(data)
-    for place, name in enumerate(current.kept_generations):
+    for index, name in enumerate(current.generations):
         role = (
-            f"published {current.published}" if not place else "previous" if place == 1 else "kept"
+            f"published {current.published}" if not index else "previous" if index == 1 else "kept"
         )
-        yield f"{name}  {role:<36}{_size(data / name)}"
-        before = current.kept_generations[place + 1 : place + 2]
+        yield f"{name}  {role:<36}{_size_text(data / name)}"
+        previous_names = current.generations[index + 1 : index + 2]
         for step in steps.get(name, ()):
-            if step.after in before:
-                yield f"    since {step.after}: {_totals(step.reverse().counts)}"
+            # The step leads back, so the changes since then are its reverse.
+            if step.after in previous_names:
+                yield f"    since {step.after}: {_totals_text(step.reverse().counts)}"
 
 
 def difference_lines(data: Path, before: str, after: str, *, rows: bool) -> Iterator[str]:
@@ -233,10 +256,10 @@ def difference_lines(data: Path, before: str, after: str, *, rows: bool) -> Iter
     Raises:
         ShardError: a generation does not exist or cannot be read.
     """
-    with _step(data, before, after) as step:
+    with _open_change_step(data, before, after) as step:
         if rows:
             for iso2 in step.counts:
-                yield from _entries(step, iso2)
+                yield from _change_lines(step, iso2)
             return
         yield f"{'pays':<6}" + "".join(f"{nature + 's':>14}" for nature in NATURES)
         for iso2, counts in step.counts.items():
@@ -246,7 +269,7 @@ def difference_lines(data: Path, before: str, after: str, *, rows: bool) -> Iter
 
 
 def _check_size(path: Path) -> None:
-    """Compare the size of a shard with its manifest, if there is one beside it.
+    """Compare the size of a shard with the manifest in its folder, if there is one.
 
     A read beyond the end of a truncated file would kill the process (SIGBUS).
     """
@@ -257,28 +280,30 @@ def _check_size(path: Path) -> None:
         manifests.check_sizes(path.parent, {path.name: file})
 
 
-def _overview(shard: Shard) -> Iterator[str]:
+def _overview_lines(shard: Shard) -> Iterator[str]:
+    """The header, the tables and the first rows of a shard, as lines."""
     size = shard.path.stat().st_size
     yield f"{shard.path}: format {format.FORMAT_VERSION}, {shard.iso2}, {shard.rows:,} companies"
-    each = f", {size / shard.rows:.0f} a company" if shard.rows else ""
-    yield f"{size:,} bytes{each}; {len(shard.layout.cells)} cells"
+    per_company = f", {size / shard.rows:.0f} a company" if shard.rows else ""
+    yield f"{size:,} bytes{per_company}; {len(shard.layout.cells)} cells"
     yield ""
     yield f"{'table':<10}{'entries':>12}{'bytes':>16}{'a company':>12}"
     for table in format.TABLES:
-        bytes_ = shard.file.size(table)
-        each = f"{bytes_ / shard.rows:12.1f}" if shard.rows else ""
-        yield f"{table.decode():<10}{shard.file.entries(table):>12,}{bytes_:>16,}{each}"
+        table_bytes = shard.file.size(table)
+        per_company = f"{table_bytes / shard.rows:12.1f}" if shard.rows else ""
+        yield f"{table.decode():<10}{shard.file.entries(table):>12,}{table_bytes:>16,}{per_company}"
     yield ""
     width = shutil.get_terminal_size((160, 24)).columns
-    for row in range(min(_ROWS, shard.rows)):
+    for row in range(min(_SHOWN_ROWS, shard.rows)):
         yield f"{row:>4} {shard.record(row, coordonnees=False).decode()}"[:width]
 
 
-def _company(shard: Shard, identifier: str) -> Iterator[str]:
+def _company_lines(shard: Shard, identifier: str) -> Iterator[str]:
+    """The record and the statements of a company, as lines of indented JSON."""
     row = shard.find(identifier)
     if row is None:
         raise GenerationError(
-            f"{shard.path} has no company {identifier!r}; write it as the register does"
+            f"{shard.path} has no company {identifier!r}; write the identifier as in the register"
         )
     yield f"row {row}"
     yield from _indented_lines(shard.record(row, coordonnees=True))
@@ -286,10 +311,11 @@ def _company(shard: Shard, identifier: str) -> Iterator[str]:
 
 
 def _indented_lines(document: bytes) -> Iterator[str]:
+    """The lines of a JSON document with indentation."""
     yield from orjson.dumps(orjson.loads(document), option=orjson.OPT_INDENT_2).decode().split("\n")
 
 
-def _size(folder: Path) -> str:
+def _size_text(folder: Path) -> str:
     """The number of companies and bytes of a generation, or the reason why it cannot be read."""
     try:
         manifest = generation_files.read_manifest(folder)
@@ -299,8 +325,8 @@ def _size(folder: Path) -> str:
     return f"{manifest.total:>14,} companies {manifest.size:>18,} bytes{forced}"
 
 
-def _totals(counts: Mapping[str, ChangeCounts]) -> str:
-    """The changes of all countries together."""
+def _totals_text(counts: Mapping[str, ChangeCounts]) -> str:
+    """The numbers of changes of all countries together, as text."""
     columns = zip(ChangeCounts(), *counts.values(), strict=True)
     return ", ".join(
         f"{sum(column):,} {nature}s" for nature, column in zip(NATURES, columns, strict=True)
@@ -308,8 +334,8 @@ def _totals(counts: Mapping[str, ChangeCounts]) -> str:
 
 
 @contextmanager
-def _step(data: Path, before: str, after: str) -> Iterator[ChangeStep]:
-    """The step that the build stored, otherwise one computed now in a temporary folder."""
+def _open_change_step(data: Path, before: str, after: str) -> Iterator[ChangeStep]:
+    """The step that the build stored, or else a step computed now in a temporary folder."""
     for name in (before, after):
         pointer.check_name(name)
     if before == after:
@@ -327,11 +353,12 @@ def _step(data: Path, before: str, after: str) -> Iterator[ChangeStep]:
         yield change_steps.read(Path(folder) / change_steps.FOLDER / f"{before}-{after}")
 
 
-def _entries(step: ChangeStep, iso2: str) -> Iterator[str]:
-    with closing(change_file.of_step(step, iso2)) as changes:
+def _change_lines(step: ChangeStep, iso2: str) -> Iterator[str]:
+    """The changes of a country, each as a line of JSON."""
+    with closing(change_file.open_step(step, iso2)) as changes:
         for nature, count in zip(NATURES, changes.counts, strict=True):
-            for start in range(0, count, _PIECE):
-                for entry in changes.entries(nature, start, start + _PIECE):
+            for start in range(0, count, _ENTRIES_PER_READ):
+                for entry in changes.entries(nature, start, start + _ENTRIES_PER_READ):
                     yield orjson.dumps({"nature": nature, **orjson.loads(entry)}).decode()
 
 

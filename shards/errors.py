@@ -1,11 +1,11 @@
-"""The errors of this package. A message names the value and, where the caller can do something, says what."""
+"""The errors of this package. A message names the value and, if there is one, the remedy."""
 
 import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-# What to do about a damaged shard.
+# The remedy for a damaged shard.
 REMEDY: Final = "run `python -m shards verify`, then build or fetch it again"
 
 
@@ -18,18 +18,18 @@ class OutOfOrderError(ShardError):
 
 
 class AmountError(ShardError):
-    """An amount in the input of a writer is too large to be added up."""
+    """An amount in the input of a writer is too large to be summed."""
 
 
 class WrongFormatError(ShardError):
-    """A file is no shard (or no manifest, no file of changes), or has another format version."""
+    """A file is not a shard (or no manifest, no file of changes), or has another format version."""
 
 
 class CorruptError(ShardError):
     """A file differs from its manifest, or breaks an invariant of FORMAT.md.
 
     Attributes:
-        path: the shard that is damaged, where that is known.
+        path: the damaged shard, if it is known.
     """
 
     path: str | None = None
@@ -49,10 +49,10 @@ class GenerationError(ShardError):
 
 @contextmanager
 def translate_errors(shard: str | None = None) -> Iterator[None]:
-    """Turn what values of the wrong size, type or text lead to into a CorruptError; around a block or a function.
+    """Translate the errors of reading damaged values into a CorruptError; around a block or a function.
 
-    NumPy compares every index with its array, and text is decoded strictly: a damaged file fails somewhere in the
-    middle. The error names `shard`, if the block reads only that one.
+    NumPy checks every index against its array, and text is decoded strictly, so a damaged file raises an error
+    somewhere in the block. The CorruptError names `shard`, if the block reads only that shard.
     """
     try:
         yield
@@ -60,6 +60,6 @@ def translate_errors(shard: str | None = None) -> Iterator[None]:
         error.path = error.path or shard
         raise
     except (ValueError, TypeError, LookupError, OverflowError, struct.error) as error:
-        found = CorruptError(f"{shard or 'a shard'}: {error!r}; {REMEDY}")
-        found.path = shard
-        raise found from error
+        corrupt = CorruptError(f"{shard or 'a shard'}: {error!r}; {REMEDY}")
+        corrupt.path = shard
+        raise corrupt from error

@@ -1,7 +1,7 @@
-"""The layout of a shard, in constants and pure functions. FORMAT.md specifies the same in words.
+"""The layout of a shard, in constants and pure functions; FORMAT.md specifies the same layout in prose.
 
-Everything that the writer and the reader must agree on is defined here, once. A change of this module that changes
-bytes on disk is a change of FORMAT_VERSION.
+The writer and the reader share these definitions. A change of this module that changes bytes on disk needs a new
+FORMAT_VERSION.
 """
 
 import struct
@@ -14,49 +14,52 @@ MAGIC: Final = b"societes-shard"
 FORMAT_VERSION: Final = 10
 
 # The tables of a shard (FORMAT.md §3).
-META: Final = b"meta"  # header, cells, places of values
-KEY: Final = b"key"  # the distinct keys of an order
-STEP: Final = b"step"  # the place in the order where each of these keys begins
-COLUMN: Final = b"column"  # facts and codes, one value per row
-CODE: Final = b"code"  # what the codes stand for
-ORDER: Final = b"order"  # rows in the order of a `tri`
-RANK: Final = b"rank"  # the inverse of an order: the place of each row
-SORTED: Final = b"sorted"  # facts along an order
-WEBSITE: Final = b"website"  # places in an order of the rows with a website
-TOP: Final = b"top"  # the first rows of each order in a sector or a cell
-NAME: Final = b"name"  # folded names as numbers of words, by row
+META: Final = b"meta"  # header, cells, and where the values of all other tables are in the file
+KEY: Final = b"key"  # the distinct sort keys of each order, ascending
+STEP: Final = b"step"  # the index in the order of the first row with each key
+COLUMN: Final = b"column"  # facts (headcount and website) and codes, one value per row
+CODE: Final = b"code"  # the text or amount that each code stands for
+ORDER: Final = b"order"  # the rows in each order of `tri`
+RANK: Final = b"rank"  # the index of each row in each order: the inverse of `order`
+SORTED: Final = b"sorted"  # the facts of the rows with a turnover, in the order `ca_desc`
+WEBSITE: Final = b"website"  # the indexes in an order of the rows with a website
+TOP: Final = b"top"  # the first rows of each large sector or cell in each order
+NAME: Final = b"name"  # the folded names of each row, as numbers of words
 WORD: Final = b"word"  # the words of the folded names, with the rows of each
-SET: Final = b"set"  # all row sets of the four tables that follow
-HEAVY: Final = b"heavy"  # rows of the word parts that are too frequent to unite during a search
-JUNCTION: Final = b"junction"  # rows by the two characters on either side of a blank
-PHRASE: Final = b"phrase"  # rows of frequent texts with a blank
-PREFIX: Final = b"prefix"  # rows of frequent identifier prefixes
+SET: Final = b"set"  # the row sets to which the next four tables refer
+# Sets of the rows of word parts that are too frequent to collect during a search.
+HEAVY: Final = b"heavy"
+# Sets of the rows whose names have the same two characters around a blank.
+JUNCTION: Final = b"junction"
+PHRASE: Final = b"phrase"  # sets of the rows of frequent texts with a blank
+PREFIX: Final = b"prefix"  # sets of the rows of frequent identifier prefixes
 IDENT: Final = b"ident"  # folded identifiers, sorted, and their rows
 ALIAS: Final = b"alias"  # hashes of LEI and VAT numbers, and their rows
-RECORD: Final = b"record"  # the companies, compressed, by row, and their dictionary
-COMPTES: Final = b"comptes"  # row -> its statement lines, compressed
+RECORD: Final = b"record"  # the record of each row, compressed, and the dictionary for compression
+COMPTES: Final = b"comptes"  # the statement lines of each row with statements, compressed
 RATIO: Final = b"ratio"  # ratios of the last year, one value per company with statements
 TABLES: Final = (
     META, KEY, STEP, COLUMN, CODE, ORDER, RANK, SORTED, WEBSITE, TOP, NAME, WORD, SET, HEAVY, JUNCTION,
     PHRASE, PREFIX, IDENT, ALIAS, RECORD, COMPTES, RATIO,
 )  # fmt: skip
 
-# Keys in these tables.
-HEADER: Final = b"header"
-CELLS: Final = b"cells"
-LONGEST: Final = b"longest"
-PLACES: Final = b"places"  # where in the file the values of all other tables lie
-ROWS: Final = b"rows"  # in `top` and `set`
-STARTS: Final = b"starts"  # in `record` and `comptes`, beside the chunks
-DICTIONARY: Final = b"dictionary"  # in `record`
-FACTS: Final = b"facts"
-YEARS: Final = b"exercice"  # in `ratio`, beside the codes of ratios
-# In `ratio`: the companies that have a ratio, ascending by it, ratio by ratio; and where those of each end.
+# Keys in these tables, each with the tables that have it.
+HEADER: Final = b"header"  # in `meta`
+CELLS: Final = b"cells"  # in `meta`
+LONGEST: Final = b"longest"  # in `meta`: the number of rows with the most frequent turnover
+PLACES: Final = b"places"  # in `meta`: start and size in the file of each value of the other tables
+ROWS: Final = b"rows"  # in `top`, `set` and `comptes`: the row numbers
+STARTS: Final = b"starts"  # in `record` and `comptes`: the start of each frame in its chunk
+DICTIONARY: Final = b"dictionary"  # in `record`: the zstd dictionary of all records
+FACTS: Final = b"facts"  # in `sorted`
+# In `ratio`, in addition to a key for each ratio: the year of the statements.
+YEARS: Final = b"exercice"
+# In `ratio`: the companies with each ratio, ascending by value, ratio by ratio; and the end of each ratio.
 RATIO_ORDERS: Final = ("orders", "order_ends")
 
-# So many records, or statements, are one value.
+# The number of records, or of companies with statements, in one value.
 CHUNK_ROWS: Final = 1 << 16
-# The sets in `set` begin at multiples of so many bytes.
+# The sets in `set` begin at multiples of this many bytes.
 SET_ALIGNMENT: Final = 8
 
 # Types of arrays as NumPy dtype strings: little-endian, so that common machines read them in place.
@@ -73,61 +76,64 @@ KEYS: Final = {
     "recent": "<i4",  # yyyymmdd, with 00 for an unknown month or day
     "score": "<i2",  # 0 to 100, never null
 }
-# The values of a null headcount and a null date, before they are negated.
+# The values of a null headcount and a null date, before negation.
 EFFECTIF_NULL: Final = -(2**31)
 DATE_NULL: Final = 0
 
-# Lists of `top`, and orders after their last row that is not null, end where the deepest page ends. Sectors and cells
-# of fewer rows than TOP_LEAST have no lists; they are sorted during a search.
+# The most rows of a list in `top`, and the most null rows that an order contains: no page goes deeper. Sectors and
+# cells with fewer rows than TOP_LEAST have no lists; a search sorts their rows.
 TOP_ROWS: Final = DEEPEST
 TOP_LEAST: Final = 4 * TOP_ROWS
-# Of total assets: how many codes at even places are stored, from which a search estimates.
+# The number of stored quantiles of the codes of total assets; from them a search estimates how many rows match.
 QUANTILES: Final = 257
-# Suffixes of words are sorted by this many bytes; a longer `q` is looked up by its first ones.
+# Suffixes of words are sorted by this many bytes; a longer `q` is looked up by its first SUFFIX_BYTES bytes.
 SUFFIX_BYTES: Final = 24
-# The first 8 bytes of every SAMPLED-th suffix and identifier are stored as a number, so that a place among millions
-# is found without reading the texts.
+# The first 8 bytes of every SAMPLED-th suffix and identifier are stored as a number, so that most steps of a binary
+# search read no texts.
 SAMPLED: Final = 16
-# A token that is no word: in the tokens of a row it precedes each former name.
+# The token before each former name in the tokens of a row; it is not the number of a word.
 FORMER_NAME: Final = 2**32 - 1
-# The number of the word is stored for every OWNED-th byte of the words.
+# For every OWNED-th byte of the words, the number of its word is stored; a search counts on from there to other bytes.
 OWNED: Final = 16
 
 # The kinds of a row set (FORMAT.md §8): row numbers, one bit per row, or the gaps between rows.
 LIST: Final = 0
 BITS: Final = 1
 GAPS: Final = 2
-FURTHER: Final = 255  # a gap byte that adds to the next one and is no row itself
-# The build unites and stores the rows of a text with more rows than a share of all rows, and than a minimum.
+FURTHER: Final = 255  # a gap byte that is added to the next gap byte, without a row
+# The build stores the row set of a text if the set has more than 1/HEAVY_SHARE of all rows (1/PHRASE_SHARE for a text
+# with a blank), and more than HEAVY_LEAST rows.
 HEAVY_SHARE: Final = 64
 PHRASE_SHARE: Final = 32
 HEAVY_LEAST: Final = 1_024
-# Added to the kind of a set of more rows than `headed_size`: the first rows of the set in each order precede it, so
-# that the first page of a frequent `q` is read, not searched.
+# Added to the kind of a set with more rows than `headed_size`. The heads of the set, HEAD_ROWS rows in each order, are
+# stored before its rows, so the first page of a frequent `q` is read, not searched.
 HEADED: Final = 4
 HEAD_ROWS: Final = 50
-HEADED_LEAST: Final = 4_096
-# The kind of a set without its rows: only its size and heads, for texts that are frequent but not heavy.
+HEADED_LEAST: Final = 4_096  # no set with at most this many rows has heads
+# The kind of a set stored without its rows, with only its size and heads: for texts with more than 1/COUNTED_SHARE of
+# all rows, and more than COUNTED_LEAST rows, but too few for a stored row set.
 COUNTED: Final = 7
 COUNTED_SHARE: Final = 256
 COUNTED_LEAST: Final = 1_024
 
-# Of statements.
+# The zstd compression level of statements.
 ZSTD_LEVEL: Final = 3
-# Of records: a tenth to a fifth smaller than at level 3. With a window of 2^14 bytes zstd looks for 2^RECORD_SEARCH
-# matches along a chain of equal hashes; with more it takes rows of hashes, which cost more where a record is short:
-# 5.7 µs a record instead of 4.9.
+# The zstd parameters of records. At level 5 records are a tenth to a fifth smaller than at level 3. With a window of
+# 2^14 bytes (RECORD_WINDOW) zstd tries 2^RECORD_SEARCH matches along a chain of equal hashes. With a larger window zstd
+# uses rows of hashes, which take longer for short records: 5.7 µs per record instead of 4.9 µs.
 RECORD_LEVEL: Final = 5
-RECORD_MATCH: Final = 5
-RECORD_WINDOW: Final = 14
-RECORD_SEARCH: Final = 4
-# The most bytes of a record and of the statements of a company, unpacked: a reader refuses a frame that claims more. A
-# record has some 1 200, and texts are cut long before; statements have some 10 000.
+RECORD_MATCH: Final = 5  # the least bytes of a match
+RECORD_WINDOW: Final = 14  # the power of 2
+RECORD_SEARCH: Final = 4  # the power of 2
+# The most uncompressed bytes of a record and of the statements of a company: a reader refuses a frame that declares
+# more. A record has some 1 200 bytes, and its texts are cut much earlier; statements have some 10 000.
 MOST_RECORD: Final = 1 << 20
 MOST_STATEMENTS: Final = 1 << 24
 # The first bytes of every zstd frame (RFC 8878 §3.1.1); stored records omit them.
 ZSTD_MAGIC: Final = bytes.fromhex("28b52ffd")
 
+# The bytes that `pack_header` returns.
 _HEADER: Final = struct.Struct(">14sH2sQ")
 
 
@@ -147,7 +153,7 @@ def unpack_header(packed: bytes) -> Header:
     """The header that these bytes encode.
 
     Raises:
-        WrongFormatError: the bytes are no header, or one of another format version.
+        WrongFormatError: the bytes are no header, or a header of another format version.
     """
     if len(packed) != _HEADER.size or not packed.startswith(MAGIC):
         raise WrongFormatError("this is not a shard; `python -m pipeline build` writes them")
@@ -165,7 +171,7 @@ def chunk_key(number: int) -> bytes:
 
 
 def is_chunk(table: bytes, key: bytes) -> bool:
-    """Whether a value holds frames, which are read one by one.
+    """Whether a value is a chunk of frames (records or statements), which are read one by one.
 
     >>> is_chunk(COMPTES, chunk_key(7)), is_chunk(COMPTES, b"rows"), is_chunk(META, chunk_key(7))
     (True, False, False)
@@ -174,27 +180,27 @@ def is_chunk(table: bytes, key: bytes) -> bool:
 
 
 def heavy_size(rows: int) -> int:
-    """The build stores the rows of a part of a word, or of an identifier prefix, if they are more than this."""
+    """The most rows that a word part, or an identifier prefix, can have without a stored row set."""
     return max(HEAVY_LEAST, rows // HEAVY_SHARE)
 
 
 def counted_size(rows: int) -> int:
-    """The build stores size and heads of the rows of a part of a word or of a text with a blank, if more than this."""
+    """The most rows that a word part, or a text with a blank, can have without a stored size and heads of its rows."""
     return min(heavy_size(rows), max(COUNTED_LEAST, rows // COUNTED_SHARE))
 
 
 def headed_size(rows: int) -> int:
-    """A row set of more rows than this is stored with its heads."""
+    """The most rows of a row set that is stored without heads."""
     return max(HEADED_LEAST, rows // HEAVY_SHARE)
 
 
 def phrase_size(rows: int) -> int:
-    """The build stores the rows of a text with a blank, if they are more than this."""
+    """The most rows that a text with a blank can have without a stored row set."""
     return max(HEAVY_LEAST, rows // PHRASE_SHARE)
 
 
 def facts_type(headcounts: int) -> str:
-    """The type of `facts` in a country with so many distinct headcounts.
+    """The NumPy type of `facts` in a country with this many distinct headcounts.
 
     >>> facts_type(300), facts_type(40_000)
     ('<u2', '<u4')

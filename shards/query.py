@@ -1,9 +1,8 @@
-"""A search as a value, after its parameters were validated.
+"""A search as a value, with validated parameters.
 
-The only texts of the caller in a `Query` are `q`, `villes` and `codes_postaux`: countries are codes of
-`seeds/pays.csv`, sectors are NACE divisions, sub-sectors are NACE groups. `serve/request/reader.py` makes a `Query`
-from a query string, `generations/smoke_test.py` makes some from companies of a new generation, and `tests/oracle.py`
-answers them slowly.
+Countries are codes of `seeds/pays.csv`, sectors are NACE divisions, sub-sectors are NACE groups.
+`serve/request/reader.py` builds a `Query` from a query string, and `generations/smoke_test.py` builds queries from
+companies of a new generation. `tests/oracle.py` is a slow search for comparison.
 """
 
 from dataclasses import dataclass
@@ -15,14 +14,14 @@ ORDERS: Final = ("ca_desc", "ca_asc", "nom", "effectif_desc", "recent", "capital
 # The states of `etat` (extensions X1).
 STATES: Final = ("active", "procedure", "cessee", "inconnu")
 
-# offset + limit never exceeds the highest cap of a plan (§8.2 rules 1 and 2), so no stored list is longer.
+# The greatest offset + limit of any plan (§8.2 rules 1 and 2), in rows; no stored list of first rows is longer.
 DEEPEST: Final = 1_000
 
 
 class Range(NamedTuple):
-    """Inclusive bounds on a column (`shards.search.columns.RANGED`); None is no bound.
+    """Inclusive bounds on a column of `shards.search.columns.RANGED`; None means no bound.
 
-    A null passes none (contract B22).
+    With a bound, null never passes (contract B22).
     """
 
     column: str
@@ -32,21 +31,23 @@ class Range(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """One search. An empty `pays` or `secteurs` means all; None means that a filter is absent.
+    """One search. An empty `pays` or `secteurs` means all countries or sectors; None means that a filter is absent.
 
-    A company passes one of several values if it passes any of them; an empty tuple is no filter, except `ids`.
+    A company passes a filter with several values if one of the values matches. An empty tuple is not a filter, except
+    in `sous_secteurs` and `ids`.
 
     Attributes:
         sous_secteurs: NACE groups ("62.0"), already restricted to the chosen sectors (contract B10). An empty tuple
-            is a filter that no company passes (B9), None is no filter.
-        ids: (country, identifier) of known companies. An empty tuple is a filter that no company passes.
-        etats: of `shards.query.STATES`; a null state counts as `inconnu`. No filter: dissolved companies, too (B34).
-        villes: towns, compared folded (contract B15); one that folds to nothing is in no town.
-        codes_postaux: beginnings of postcodes, compared in upper case without blanks.
-        formes: legal forms, as the data write them.
-        nace: divisions, groups and classes, dotted ("56", "56.1", "56.10"), by the beginning of `nace_code`.
-        activites: classes of NACE, dotted ("56.10"); with `nace`, a company passes both.
-        ranges: at most one a column.
+            is a filter that no company passes (B9), None is not a filter.
+        ids: (country, identifier) of companies. An empty tuple is a filter that no company passes.
+        etats: values of `STATES`; a null state counts as `inconnu`. Without a filter, dissolved companies match, too
+            (B34).
+        villes: towns, compared folded (contract B15); a town that folds to nothing matches no company.
+        codes_postaux: prefixes of postcodes, compared in upper case without blanks.
+        formes: legal forms, as in the data.
+        nace: divisions, groups and classes, dotted ("56", "56.1", "56.10"): prefixes of `nace_code`.
+        activites: NACE classes, dotted ("56.10"); a company must pass both this filter and `nace`.
+        ranges: at most one for each column.
         avec_comptes: only companies with statements.
     """
 
@@ -68,5 +69,5 @@ class Query:
     activites: tuple[str, ...] = ()
 
     def range_of(self, column: str) -> Range:
-        """The bounds on a column, without any where the query has none."""
-        return next((one for one in self.ranges if one.column == column), Range(column))
+        """The bounds on a column; an unbounded range if the query has none."""
+        return next((range_ for range_ in self.ranges if range_.column == column), Range(column))

@@ -2,7 +2,7 @@
 
 - `oracle.py` and `world.py`: a plain-Python search, and small companies to search in.
 - `demo.py`: the bundled excerpts, built. `prose.py`: documents, docstrings and comments, as text.
-- `proof/`: crashes and full disks. `judges/`: programs of others. `bench/`: measurements.
+- `proof/`: crashes and full disks. `judges/`: programs of other projects. `bench/`: measurements.
 - `golden/`: bytes and answers that must stay as they are.
 """
 

@@ -15,13 +15,13 @@ _RAW: Final = TABLES / "raw"
 
 
 def excerpts() -> list[dict[str, str]]:
-    """The excerpts: importer, files below `seeds/raw`, and the date where the files do not tell it."""
+    """The excerpts: importer, files below `seeds/raw`, and the date if the files do not have it."""
     with (TABLES / "extraits.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 def build(folder: Path) -> Path:
-    """Publish them below `folder`; return the folder of generations."""
+    """Publish the excerpts below `folder`; return DATA."""
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         list(pool.map(lambda excerpt: _import(excerpt, folder / "input"), excerpts()))
     inputs = [str(path) for path in sorted((folder / "input").iterdir())]
@@ -30,13 +30,15 @@ def build(folder: Path) -> Path:
 
 
 def _import(excerpt: dict[str, str], inputs: Path) -> None:
+    """Import the files of an excerpt to a folder with the name of its source."""
     files = [str(path) for path in sorted(_RAW.glob(excerpt["fichiers"]))]
     source, day = excerpt["source"], excerpt["date"]
-    dated = ["--date", day] if day else []
-    _run("pipeline", "import", source, *files, *dated, "--out", str(inputs / source))
+    date_option = ["--date", day] if day else []
+    _run("pipeline", "import", source, *files, *date_option, "--out", str(inputs / source))
 
 
 def _run(*arguments: str) -> None:
+    """Run a command of the program, which must succeed."""
     done = subprocess.run(
         [sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
     )

@@ -19,7 +19,7 @@ def check(name: str, content: str) -> None:
 
 
 def check_files(contents: Mapping[Path, str]) -> None:
-    """Compare contents with golden files of other folders."""
+    """Compare contents with the golden files at these paths; with UPDATE_GOLDEN set, rewrite the files and fail."""
     if os.environ.get("UPDATE_GOLDEN"):
         for path, content in contents.items():
             path.write_text(content)

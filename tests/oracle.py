@@ -1,8 +1,8 @@
 """The oracle: §4.4 and contract B in plain Python, over a list of companies.
 
-Every test of search compares the fast answer with this one. Nothing here is optimised, and nothing is shared with the
-fast code except the query (`shards.query.Query`). A company is a dict of the fields of §2.1, with `division`, `groupe`,
-`capital_eur`, `actif_eur` (total assets) and `a_comptes` (whether it has statements).
+Tests of search compare the fast results with these functions. Nothing here is optimised, and the only code shared with
+the fast search is the query (`shards.query.Query`). A company is a dict of the fields of §2.1, with `division`,
+`groupe`, `capital_eur`, `actif_eur` (total assets) and `a_comptes` (whether it has statements).
 """
 
 import calendar
@@ -18,15 +18,16 @@ from typing import Any, TypeVar
 from shards.query import Query
 
 Company = Mapping[str, Any]
-C = TypeVar("C", bound=Company)
+SomeCompany = TypeVar("SomeCompany", bound=Company)
 
-# X8: a change of these alone is none. The date of the register's file changes for all companies at once.
-SILENT = {"score", "date_source", "forme_fr", "statut_fr"}
+# X8: a change of only these fields is not a change. For example, all companies of a file get its new date.
+UNCOUNTED_FIELDS = {"score", "date_source", "forme_fr", "statut_fr"}
 
+# B15: letters that folding replaces by plain letters although they have no accent that could be taken off.
 LIGATURES = {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th"}
 
 
-def search(companies: Sequence[C], query: Query) -> list[C]:
+def search(companies: Sequence[SomeCompany], query: Query) -> list[SomeCompany]:
     """All companies that match, in order; their number is the total."""
     return sorted((c for c in companies if matches(c, query)), key=lambda c: sort_key(c, query.tri))
 
@@ -38,35 +39,35 @@ def matches(company: Company, query: Query) -> bool:
             not query.pays or company["iso2"] in query.pays,
             not query.secteurs or company["division"] in query.secteurs,
             query.sous_secteurs is None or company["groupe"] in query.sous_secteurs,
-            query.q is None or named(company, query.q),
-            within(company["ca_eur"], query, "ca_eur"),
-            within(company["effectif"], query, "effectif"),
+            query.q is None or matches_text(company, query.q),
+            is_within(company["ca_eur"], query, "ca_eur"),
+            is_within(company["effectif"], query, "effectif"),
             not query.site_web or company["site_web"] is not None,
             not query.avec_ca or company["ca_eur"] is not None,
             query.ids is None or (company["iso2"], company["id"]) in query.ids,
             not query.etats or (company["etat"] or "inconnu") in query.etats,
-            not query.villes or in_town(company["ville"], query.villes),
-            not query.codes_postaux or in_area(company["code_postal"], query.codes_postaux),
+            not query.villes or is_in_town(company["ville"], query.villes),
+            not query.codes_postaux or has_postcode(company["code_postal"], query.codes_postaux),
             not query.formes or company["forme"] in query.formes,
             not query.nace or (company["nace_code"] or "-").startswith(query.nace),
             not query.activites or company["nace_code"] in query.activites,
-            within(first_day(company["date_creation"]), query, "creation"),
-            within(company["actif_eur"], query, "actif_eur"),
+            is_within(first_day(company["date_creation"]), query, "creation"),
+            is_within(company["actif_eur"], query, "actif_eur"),
             not query.avec_comptes or company["a_comptes"],
         )
     )
 
 
-def in_town(ville: str | None, villes: Sequence[str]) -> bool:
-    """X2: one of the towns is that of the company, both folded; what folds to nothing is no town."""
-    return bool(folded(ville or "")) and folded(ville or "") in map(folded, villes)
+def is_in_town(ville: str | None, villes: Sequence[str]) -> bool:
+    """X2: the town of the company is in the list, compared folded; a text that folds to nothing is not a town."""
+    return bool(folded_text(ville or "")) and folded_text(ville or "") in map(folded_text, villes)
 
 
-def in_area(code_postal: str | None, beginnings: Sequence[str]) -> bool:
-    """X2: the postcode begins with one of these, both in upper case and without blanks."""
+def has_postcode(code_postal: str | None, beginnings: Sequence[str]) -> bool:
+    """X2: the postcode begins with a text of the list, both in upper case and without blanks."""
     postcode = "".join((code_postal or "").upper().split())
-    wanted = ["".join(one.upper().split()) for one in beginnings]
-    return any(one and postcode.startswith(one) for one in wanted)
+    prefixes = ["".join(prefix.upper().split()) for prefix in beginnings]
+    return any(prefix and postcode.startswith(prefix) for prefix in prefixes)
 
 
 def first_day(date: str | None) -> int | None:
@@ -77,8 +78,8 @@ def first_day(date: str | None) -> int | None:
     return int(year + month + day)
 
 
-def within(value: float | None, query: Query, column: str) -> bool:
-    """B22: bounds are inclusive, and a null passes none."""
+def is_within(value: float | None, query: Query, column: str) -> bool:
+    """B22: whether a value is within the bounds of a query on a column: they are inclusive; null is in no range."""
     _, least, most = query.range_of(column)
     if least is None and most is None:
         return True
@@ -87,65 +88,66 @@ def within(value: float | None, query: Query, column: str) -> bool:
     return (least is None or value >= least) and (most is None or value <= most)
 
 
-def named(company: Company, q: str) -> bool:
-    """B15, B16: the folded name, or that of former times, contains the folded q, or the identifier begins with q."""
-    return known_as(company, q) or former_name(company, q) is not None
+def matches_text(company: Company, q: str) -> bool:
+    """B15, B16: a folded name, present or former, contains the folded q, or the identifier begins with q."""
+    return has_present_name(company, q) or former_name(company, q) is not None
 
 
-def known_as(company: Company, q: str) -> bool:
+def has_present_name(company: Company, q: str) -> bool:
     """Whether a company has q in its present name, or at the beginning of its identifier."""
-    if not folded(q):
+    if not folded_text(q):
         return False
-    if folded(q) in folded(company["nom"]):
+    if folded_text(q) in folded_text(company["nom"]):
         return True
     prefix = letters_and_digits(q)
     return bool(prefix) and letters_and_digits(company["id"]).startswith(prefix)
 
 
 def former_name(company: Company, q: str) -> str | None:
-    """The first former name that contains q, of a company that has it nowhere else."""
-    if not folded(q) or known_as(company, q):
+    """The first former name that contains q, if q is not in the present name or identifier."""
+    if not folded_text(q) or has_present_name(company, q):
         return None
     names = company["noms_anterieurs"] or ()
-    return next((name for name in names if folded(q) in folded(name)), None)
+    return next((name for name in names if folded_text(q) in folded_text(name)), None)
 
 
-@lru_cache(1 << 16)  # the same texts are asked for example after example
-def folded(text: str) -> str:
-    """B15, one character after the other; a soft hyphen parts no word."""
-    out = ""
+@lru_cache(1 << 16)  # the same texts occur in many examples
+def folded_text(text: str) -> str:
+    """B15, character by character; a soft hyphen does not separate words."""
+    folded = ""
     for char in unicodedata.normalize("NFKD", text):
         if unicodedata.category(char).startswith("M") or unicodedata.category(char) == "Cf":
             continue
         for small in char.casefold():
-            out += LIGATURES.get(small, small) if small.isalnum() else " "
-    while "  " in out:
-        out = out.replace("  ", " ")
-    return out.strip(" ")
+            folded += LIGATURES.get(small, small) if small.isalnum() else " "
+    while "  " in folded:
+        folded = folded.replace("  ", " ")
+    return folded.strip(" ")
 
 
 def state(iso2: str, statut: str | None, table: Sequence[Mapping[str, str]]) -> str | None:
-    """X1: the state of a published status; None for one that no row of its country, or of all countries, has."""
+    """X1: the state of a published status; None if no row for its country, or for all countries, has the status."""
     if statut is None:
         return "inconnu"
-    for place in (iso2, ""):
+    for country in (iso2, ""):
         for row in table:
-            if row["iso2"] == place and folded(row["statut"]) == folded(statut):
+            if row["iso2"] == country and folded_text(row["statut"]) == folded_text(statut):
                 return row["etat"]
     return None
 
 
 def letters_and_digits(text: str) -> str:
+    """The letters and digits of a text, in upper case."""
     return "".join(char for char in text.upper() if char.isalnum())
 
 
 def sort_key(company: Company, tri: str) -> tuple[Any, ...]:
-    """B27 to B32: nulls last, ties by country, then identifier."""
+    """B27 to B32: the sort key of a company in the order `tri`: nulls last, ties by country and identifier."""
     tie = (company["iso2"], company["id"])
     if tri == "nom":
-        return (folded(company["nom"]), company["nom"], *tie)
+        return (folded_text(company["nom"]), company["nom"], *tie)
     if tri == "recent":
-        # ISO dates of any precision compare as texts; the latest first.
+        # ISO dates of any precision sort as texts; the latest first.
         date = company["date_creation"]
         return (date is None, [-ord(char) for char in (date or "").ljust(10, "\0")], *tie)
     field, sign = {
@@ -165,31 +167,37 @@ def changes(
     fields: Sequence[str],
     concerns: Callable[[Company], bool],
 ) -> dict[tuple[str, str], tuple[str, dict[str, tuple[Any, Any]] | None]]:
-    """X8: what happened to the companies of which `concerns` is true before, or after, by country and identifier.
+    """X8: the changes of companies for which `concerns` is true before or after, by country and identifier.
 
-    Each has its kind, and those of `fields` that changed with both values; None if the company came or went.
+    A change has a kind, and the `fields` that changed with both values; None if the company was added or removed.
     """
-    was, now = ({(c["iso2"], c["id"]): c for c in found} for found in (before, after))
-    told = {}
-    for key in was.keys() | now.keys():
-        old, new = was.get(key), now.get(key)
-        found, finds = (c is not None and concerns(c) for c in (old, new))
+    entries_before, entries_after = (
+        {(c["iso2"], c["id"]): c for c in companies} for companies in (before, after)
+    )
+    result = {}
+    for key in entries_before.keys() | entries_after.keys():
+        old, new = entries_before.get(key), entries_after.get(key)
+        concerned_before, concerned_after = (c is not None and concerns(c) for c in (old, new))
         champs = None
         if old is not None and new is not None:
-            names = [name for name in fields if name not in SILENT and old[name] != new[name]]
+            names = [
+                name for name in fields if name not in UNCOUNTED_FIELDS and old[name] != new[name]
+            ]
             champs = {name: (old[name], new[name]) for name in names}
-        if found and not finds:
-            told[key] = ("sortie", champs)
-        elif finds and not found:
-            told[key] = ("entree", champs)
-        elif found and champs:
-            told[key] = ("modifiee", champs)
-    return told
+        if concerned_before and not concerned_after:
+            result[key] = ("sortie", champs)
+        elif concerned_after and not concerned_before:
+            result[key] = ("entree", champs)
+        elif concerned_before and champs:
+            result[key] = ("modifiee", champs)
+    return result
 
 
+# X3: the lower bounds of the bands of turnover, in euros.
 TURNOVERS = (0, 10_000, 100_000, 1_000_000, 10_000_000, 100_000_000, 1_000_000_000)
+# X3: the greatest headcount of each band but the last.
 HEADCOUNTS = {"0": 0, "1-9": 9, "10-19": 19, "20-49": 49, "50-249": 249, "250-999": 999}
-# INSEE, Sirene: the code of each band of employees, and its numbers.
+# The code of each band of employees in INSEE's register Sirene, and the numbers of employees of the band.
 PUBLISHED_BANDS = {
     "00": "0", "01": "1-2", "02": "3-5", "03": "6-9", "11": "10-19", "12": "20-49", "21": "50-99", "22": "100-199",
     "31": "200-249", "32": "250-499", "41": "500-999", "42": "1000-1999", "51": "2000-4999", "52": "5000-9999",
@@ -198,21 +206,21 @@ PUBLISHED_BANDS = {
 
 
 def distribution(
-    found: Sequence[Company], dimension: str, limit: int | None = None
+    companies: Sequence[Company], dimension: str, limit: int | None = None
 ) -> tuple[list[tuple[str, int]], int, int]:
-    """X3: the `limit` most frequent values with their companies, those of the other values, those of none.
+    """X3: the `limit` most frequent values with their counts, the count of the other values, the count of nulls.
 
     Towns are folded, sectors and sub-sectors are codes.
     """
-    values = [value(company, dimension) for company in found]
-    counts = {one: values.count(one) for one in set(values) - {None}}
-    ranked = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
-    others = sum(n for _, n in ranked[limit:]) if limit is not None else 0
-    return ranked[:limit], others, values.count(None)
+    values = [dimension_value(company, dimension) for company in companies]
+    counts = {item: values.count(item) for item in set(values) - {None}}
+    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    other_count = sum(count for _, count in ranked[limit:]) if limit is not None else 0
+    return ranked[:limit], other_count, values.count(None)
 
 
-def value(company: Company, dimension: str) -> Any:
-    """X3: what a company counts for."""
+def dimension_value(company: Company, dimension: str) -> Any:
+    """X3: the value under which a company is counted in a dimension such as `tranche_ca`; None if it is unknown."""
     amount, staff, date = company["ca_eur"], company["effectif"], company["date_creation"]
     if dimension == "tranche_ca":
         return None if amount is None else turnover_band(amount)
@@ -222,7 +230,7 @@ def value(company: Company, dimension: str) -> Any:
     if dimension == "annee_creation":
         return date[:4] if date else None
     if dimension == "ville":
-        return folded(company["ville"] or "") or None
+        return folded_text(company["ville"] or "") or None
     if dimension == "etat":
         return company["etat"] or "inconnu"
     field = {"pays": "iso2", "secteur": "division", "sous_secteur": "groupe", "nace": "nace_code"}
@@ -230,14 +238,14 @@ def value(company: Company, dimension: str) -> Any:
 
 
 def headcount_band(staff: int) -> str:
-    """X3: the band of a number of persons."""
+    """X3: the name of the band in which a number of persons is counted, such as "10-19"; "<0" if it is negative."""
     if staff < 0:
         return "<0"
     return next((name for name, most in HEADCOUNTS.items() if staff <= most), "1000+")
 
 
 def published_band(published: str | None) -> str | None:
-    """X3: the band that a published one is wholly in, be it a code or its numbers; None if there is none."""
+    """X3: the band that contains the whole published band, a code or two numbers; None if no band does."""
     numbers = PUBLISHED_BANDS.get(published or "", published or "")
     if re.fullmatch("[0-9]+[+]", numbers):
         return "1000+" if int(numbers[:-1]) >= 1000 else None
@@ -248,79 +256,92 @@ def published_band(published: str | None) -> str | None:
 
 
 def turnover_band(amount: float) -> str:
-    """X3: each band includes its lower bound."""
-    for place, bound in enumerate(TURNOVERS):
+    """X3: the band of a turnover, such as `10000-100000`; a band includes its lower bound."""
+    for number, bound in enumerate(TURNOVERS):
         if amount < bound:
-            return f"{TURNOVERS[place - 1]}-{bound}" if place else "<0"
+            return f"{TURNOVERS[number - 1]}-{bound}" if number else "<0"
     return f"{TURNOVERS[-1]}+"
 
 
 def spelling(companies: Sequence[Company], town: str) -> str:
-    """X3: the most frequent spelling of a folded town in all countries; of equally frequent ones the first."""
-    spelt = [c["ville"] for c in companies if folded(c["ville"] or "") == town]
-    return str(min(set(spelt), key=lambda text: (-spelt.count(text), text)))
+    """X3: the most frequent spelling of a folded town in all countries; the first of equally frequent spellings."""
+    spellings = [c["ville"] for c in companies if folded_text(c["ville"] or "") == town]
+    return str(min(set(spellings), key=lambda text: (-spellings.count(text), text)))
 
 
-def without_data(companies: Sequence[Company], countries: Sequence[str]) -> list[str]:
-    """X9: the countries of which there is no company at all."""
+def countries_without_data(companies: Sequence[Company], countries: Sequence[str]) -> list[str]:
+    """X9: the countries without any company."""
     return [iso2 for iso2 in countries if all(company["iso2"] != iso2 for company in companies)]
 
 
-def filled(companies: Sequence[Company], iso2: str, field: str) -> int:
-    """X9: the companies of a country that have a value in `field`."""
+def count_filled(companies: Sequence[Company], iso2: str, field: str) -> int:
+    """X9: the number of companies of a country with a value in `field`."""
     return sum(company["iso2"] == iso2 and company[field] is not None for company in companies)
 
 
-def suggested(companies: Sequence[C], q: str, pays: Sequence[str] = ()) -> list[C]:
+def suggested_companies(
+    companies: Sequence[SomeCompany], q: str, pays: Sequence[str] = ()
+) -> list[SomeCompany]:
     """X4: the companies that complete q, the best first."""
-    found = [c for c in companies if (not pays or c["iso2"] in pays) and completes(c, q)]
+    matching = [c for c in companies if (not pays or c["iso2"] in pays) and completes(c, q)]
     return sorted(
-        found,
-        key=lambda c: (not folded(c["nom"]).startswith(folded(q)), -c["score"], c["iso2"], c["id"]),
+        matching,
+        key=lambda c: (
+            not folded_text(c["nom"]).startswith(folded_text(q)),
+            -c["score"],
+            c["iso2"],
+            c["id"],
+        ),
     )
 
 
 def completes(company: Company, q: str) -> bool:
-    """X4: whether one name has every word of q but the last, and a word that begins with the last."""
-    *whole, last = folded(q).split() or [""]
-    return bool(last) and any(
-        set(whole) <= set(words) and any(word.startswith(last) for word in words)
+    """X4: whether a name has every word of q except the last, and a word that begins with the last."""
+    *complete_words, beginning = folded_text(q).split() or [""]
+    return bool(beginning) and any(
+        set(complete_words) <= set(words) and any(word.startswith(beginning) for word in words)
         for words in words_of_names(company)
     )
 
 
 def words_of_names(company: Company) -> list[list[str]]:
     """The folded words of the present name, and of each former name."""
-    return [folded(nom).split() for nom in (company["nom"], *(company["noms_anterieurs"] or ()))]
+    return [
+        folded_text(nom).split() for nom in (company["nom"], *(company["noms_anterieurs"] or ()))
+    ]
 
 
 def suggested_words(
     companies: Sequence[Company], q: str, pays: Sequence[str] = ()
 ) -> list[tuple[str, int]]:
-    """X4: the words that begin with the last one of q, with their companies, the most frequent first."""
+    """X4: the words that begin with the last word of q, with their number of companies, the most frequent first."""
     counts: dict[str, int] = {}
     for company in companies:
         if not pays or company["iso2"] in pays:
             for word in {word for words in words_of_names(company) for word in words}:
                 counts[word] = counts.get(word, 0) + 1
-    last = (folded(q).split() or ["\n"])[-1]
-    found = [(word, n) for word, n in counts.items() if word.startswith(last)]
-    return sorted(found, key=lambda one: (-one[1], one[0]))
+    beginning = (folded_text(q).split() or ["\n"])[-1]
+    completions = [(word, count) for word, count in counts.items() if word.startswith(beginning)]
+    return sorted(completions, key=lambda item: (-item[1], item[0]))
 
 
 def suggested_towns(
     companies: Sequence[Company], q: str, pays: Sequence[str] = ()
 ) -> list[tuple[str, int]]:
-    """X4: the folded towns that begin with q, with their companies, the largest first."""
+    """X4: the folded towns that begin with q, with their number of companies, the largest first."""
     counts: dict[str, int] = {}
     for company in companies:
-        town = folded(company["ville"] or "")
-        if (not pays or company["iso2"] in pays) and folded(q) and town.startswith(folded(q)):
+        town = folded_text(company["ville"] or "")
+        if (
+            (not pays or company["iso2"] in pays)
+            and folded_text(q)
+            and town.startswith(folded_text(q))
+        ):
             counts[town] = counts.get(town, 0) + 1
-    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))
 
 
-# X13: words that say nothing of an activity, and what a plural ends in, with what a singular has there.
+# X13: words without meaning for an activity, and the endings of plurals, with the endings of their singulars.
 ENGLISH = "a an and at by for from in of on or the to with"
 FRENCH = "au aux avec d dans de des du en et l la le les ou par pour sur un une"
 SILENT_WORDS = {*ENGLISH.split(), *FRENCH.split()}
@@ -331,53 +352,63 @@ PLURALS = {
 
 
 def activities(labels: Sequence[tuple[str, str]], text: str) -> list[str]:
-    """X13: the classes of which one label or term (class, text) holds every word of a text."""
-    words = _said(text)
+    """X13: the classes of the pairs (class, text) in `labels` whose text has every word of `text`."""
+    words = _meaningful_words(text)
     return sorted(
         {
             code
             for code, label in labels
-            if words and all(any(same_word(w, own) for own in _said(label)) for w in words)
+            if words
+            and all(
+                any(same_word(word, label_word) for label_word in _meaningful_words(label))
+                for word in words
+            )
         }
     )
 
 
-def _said(label: str) -> list[str]:
-    return [word for word in folded(label).split() if word not in SILENT_WORDS]
+def _meaningful_words(label: str) -> list[str]:
+    """The folded words of a label, without articles and prepositions."""
+    return [word for word in folded_text(label).split() if word not in SILENT_WORDS]
 
 
-# X13: words that say what is done with a thing.
+# X13: words for an operation on goods, such as "sale". They do not tell one activity from another.
 ENGLISH_KINDS = "activities manufacture products retail sale sales service services wholesale"
 FRENCH_KINDS = "activites articles commerce detail fabrication gros produits"
 KIND_WORDS = {*ENGLISH_KINDS.split(), *FRENCH_KINDS.split()}
 
 
 def named_activities(labels: Sequence[tuple[str, str]], text: str) -> list[str]:
-    """X13: those of words that alone are a label or term, or what it has before a bracket or comma; else none."""
-    words = sorted({*_said(text)} - KIND_WORDS)
+    """X13: the classes of a text, if it has the words of a whole label, or of its part before a bracket or comma.
+
+    KIND_WORDS do not count.
+    """
+    words = sorted({*_meaningful_words(text)} - KIND_WORDS)
     names = [name for _, label in labels for name in (label, re.split("[(,;:]", label)[0])]
-    alone = any(
-        len({*_said(name)} - KIND_WORDS) == len(words) and activities([("", name)], " ".join(words))
+    # The text has all words of a label, and the label all words of the text.
+    is_label = any(
+        len({*_meaningful_words(name)} - KIND_WORDS) == len(words)
+        and activities([("", name)], " ".join(words))
         for name in names
     )
-    return activities(labels, text) if alone else []
+    return activities(labels, text) if is_label else []
 
 
-def same_word(one: str, other: str) -> bool:
-    """X13: the same word, or the plural of it, or plurals of the same one."""
-    return bool(may_be_singular(one) & may_be_singular(other))
+def same_word(first: str, second: str) -> bool:
+    """X13: whether two words are equal, singular and plural, or plurals of the same word."""
+    return bool(possible_singulars(first) & possible_singulars(second))
 
 
 @lru_cache(1 << 16)
-def may_be_singular(word: str) -> frozenset[str]:
-    """The word, and what it may be a plural of: of three letters at least."""
-    found = {word}
+def possible_singulars(word: str) -> frozenset[str]:
+    """The word, and its possible singulars, of at least three letters."""
+    singulars = {word}
     for ending, endings in PLURALS.items():
         if word.endswith(ending):
-            found |= {word[: -len(ending)] + one for one in endings.split(" ")}
+            singulars |= {word[: -len(ending)] + short for short in endings.split(" ")}
     if word.endswith("s") and not word.endswith("ss"):
-        found.add(word[:-1])
-    return frozenset(one for one in found if one == word or len(one) >= 3)
+        singulars.add(word[:-1])
+    return frozenset(text for text in singulars if text == word or len(text) >= 3)
 
 
 def suggested_activities(
@@ -387,271 +418,326 @@ def suggested_activities(
     q: str,
     pays: Sequence[str] = (),
 ) -> list[tuple[str, int]]:
-    """X13: the classes that complete q, with their companies: those of a label first, then the largest."""
-    chosen = [c["nace_code"] for c in companies if not pays or c["iso2"] in pays]
-    named = {code for code, text in labels if completes_activity(text, q)}
-    found = {code for code, text in terms if completes_activity(text, q)} | named
-    counts = [(code, chosen.count(code)) for code in found if code in chosen]
-    return sorted(counts, key=lambda one: (one[0] not in named, -one[1], one[0]))
+    """X13: the classes that complete q, with their number of companies: matches by label first, then the largest."""
+    codes_of_companies = [c["nace_code"] for c in companies if not pays or c["iso2"] in pays]
+    by_label = {code for code, text in labels if completes_activity(text, q)}
+    codes = {code for code, text in terms if completes_activity(text, q)} | by_label
+    counts = [
+        (code, codes_of_companies.count(code)) for code in codes if code in codes_of_companies
+    ]
+    return sorted(counts, key=lambda item: (item[0] not in by_label, -item[1], item[0]))
 
 
 def completes_activity(text: str, q: str) -> bool:
-    """X13: every word of q but the last, and a word that begins with the last."""
-    *whole, last = folded(q).split() or [""]
-    own = _said(text)
+    """X13: whether a text has every word of q except the last, and a word that begins with the last."""
+    *complete_words, beginning = folded_text(q).split() or [""]
+    label_words = _meaningful_words(text)
     return (
-        bool(last)
-        and any(word.startswith(last) for word in own)
-        and all(any(same_word(w, one) for one in own) for w in whole if w not in SILENT_WORDS)
+        bool(beginning)
+        and any(word.startswith(beginning) for word in label_words)
+        and all(
+            any(same_word(w, label_word) for label_word in label_words)
+            for w in complete_words
+            if w not in SILENT_WORDS
+        )
     )
 
 
-def proposed(
+def proposals(
     companies: Sequence[Company], labels: Sequence[tuple[str, str]], query: Query
 ) -> list[tuple[str, str, str, int]]:
-    """X13: of a search that finds nothing: activity, town, rest of q and total of what finds something instead."""
+    """X13: for a search without results: activity, town, remaining words and total of searches with results.
+
+    The words of q are split in four ways; the first way with results gives the proposals.
+    """
     words = (query.q or "").split()
-    inside = [c for c in companies if not query.pays or c["iso2"] in query.pays]
-    towns = {folded(c["ville"] or "") for c in inside} - {""}
-    whole, all_words, trades, places = " ".join(words), [], [], []
-    for first in range(len(words) if len(words) <= 8 else 0):
-        for last in range(first + 1, len(words) + 1):
-            middle = " ".join(words[first:last])
-            rest = words[:first] + words[last:]
-            while rest and folded(rest[0]) in SILENT_WORDS:
-                del rest[0]
-            while rest and folded(rest[-1]) in SILENT_WORDS:
-                del rest[-1]
-            if not query.activites and _names_activity(labels, words[first:last]):
-                trades.append((middle, first, last))
-                if first == 0 or last == len(words):
-                    all_words.append((middle, "", " ".join(rest)))
-            if not query.villes and folded(middle) in towns:
-                town = spelling(inside, folded(middle))
-                places.append((town, first, last))
-                both = not query.activites and _names_activity(labels, rest)
-                text = " ".join(rest)
-                all_words.append((text, town, "") if both else ("", town, text))
-    meaning = activities if len(_said(whole)) > 1 else named_activities
-    whole_trade = [(whole, "", "")] if not query.activites and meaning(labels, whole) else []
-    whole_town = [("", town, "") for town, first, last in places if last - first == len(words)]
-    trades, places = _longest(trades), _longest(places)
-    some_words = [(one[0], "", "") for one in trades] + [("", one[0], "") for one in places]
-    for trade, place in product(trades, places):
-        if trade[2] <= place[1] or place[2] <= trade[1]:
-            some_words.append((trade[0], place[0], ""))
-    for splits in (whole_trade if len(words) <= 8 else [], whole_town, all_words, some_words):
-        counted = []
+    local_companies = [c for c in companies if not query.pays or c["iso2"] in query.pays]
+    towns = {folded_text(c["ville"] or "") for c in local_companies} - {""}
+    all_text, splits_of_all_words, activity_ranges, town_ranges = " ".join(words), [], [], []
+    for start in range(len(words) if len(words) <= 8 else 0):
+        for end in range(start + 1, len(words) + 1):
+            part = " ".join(words[start:end])
+            remaining = words[:start] + words[end:]
+            while remaining and folded_text(remaining[0]) in SILENT_WORDS:
+                del remaining[0]
+            while remaining and folded_text(remaining[-1]) in SILENT_WORDS:
+                del remaining[-1]
+            if not query.activites and _names_activity(labels, words[start:end]):
+                activity_ranges.append((part, start, end))
+                if start == 0 or end == len(words):
+                    splits_of_all_words.append((part, "", " ".join(remaining)))
+            if not query.villes and folded_text(part) in towns:
+                town = spelling(local_companies, folded_text(part))
+                town_ranges.append((town, start, end))
+                is_remaining_activity = not query.activites and _names_activity(labels, remaining)
+                remaining_text = " ".join(remaining)
+                splits_of_all_words.append(
+                    (remaining_text, town, "")
+                    if is_remaining_activity
+                    else ("", town, remaining_text)
+                )
+    classes_of_text = activities if len(_meaningful_words(all_text)) > 1 else named_activities
+    split_as_activity = (
+        [(all_text, "", "")] if not query.activites and classes_of_text(labels, all_text) else []
+    )
+    splits_as_town = [
+        ("", town, "") for town, start, end in town_ranges if end - start == len(words)
+    ]
+    activity_ranges, town_ranges = _longest(activity_ranges), _longest(town_ranges)
+    splits_of_some_words = [(proposal[0], "", "") for proposal in activity_ranges] + [
+        ("", proposal[0], "") for proposal in town_ranges
+    ]
+    for activity_range, town_range in product(activity_ranges, town_ranges):
+        if activity_range[2] <= town_range[1] or town_range[2] <= activity_range[1]:
+            splits_of_some_words.append((activity_range[0], town_range[0], ""))
+    for splits in (
+        split_as_activity if len(words) <= 8 else [],
+        splits_as_town,
+        splits_of_all_words,
+        splits_of_some_words,
+    ):
+        counted_splits = []
         for activite, ville, q in set(splits):
-            wanted = replace(query, q=q or None)
+            split_query = replace(query, q=q or None)
             if activite:
-                wanted = replace(wanted, activites=tuple(activities(labels, activite)))
+                split_query = replace(split_query, activites=tuple(activities(labels, activite)))
             if ville:
-                wanted = replace(wanted, villes=(ville,))
-            counted.append((activite, ville, q, len(search(companies, wanted))))
-        counted.sort(
-            key=lambda one: (bool(one[2]), not (one[0] and one[1]), not one[0], -one[3], one)
+                split_query = replace(split_query, villes=(ville,))
+            counted_splits.append((activite, ville, q, len(search(companies, split_query))))
+        # First without remaining words, then with both activity and town, then with an activity, then the largest.
+        counted_splits.sort(
+            key=lambda proposal: (
+                bool(proposal[2]),
+                not (proposal[0] and proposal[1]),
+                not proposal[0],
+                -proposal[3],
+                proposal,
+            )
         )
-        if found := [one for one in counted if one[3]]:
-            return found[:3]
+        if proposals := [proposal for proposal in counted_splits if proposal[3]]:
+            return proposals[:3]
     return []
 
 
 def _names_activity(labels: Sequence[tuple[str, str]], words: Sequence[str]) -> bool:
-    ends = {folded(word) for word in (*words[:1], *words[-1:])}
+    """Whether words are an activity, and neither begin nor end with an article or preposition."""
+    ends = {folded_text(word) for word in (*words[:1], *words[-1:])}
     return not ends & SILENT_WORDS and bool(named_activities(labels, " ".join(words)))
 
 
-def _longest(found: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
-    """Of neighbouring words, those that are most: a text, the first and the last."""
+def _longest(ranges: list[tuple[str, int, int]]) -> list[tuple[str, int, int]]:
+    """The longest ranges of neighbouring words: each a text, its first word and its end."""
     return [
-        one for one in found if one[2] - one[1] == max(last - first for _, first, last in found)
+        range_
+        for range_ in ranges
+        if range_[2] - range_[1] == max(last - first for _, first, last in ranges)
     ]
 
 
-def meant(companies: Sequence[Company], query: Query) -> list[tuple[str, int]]:
-    """X4: of a search that finds nothing, the nearest texts that find something, with their totals."""
-    words = folded(query.q or "").split()
-    chosen = [c for c in companies if not query.pays or c["iso2"] in query.pays]
-    known = {word for c in chosen for name in words_of_names(c) for word in name}
-    texts: dict[str, int] = {}
-    changed = [[(0, word), *_near(word, known)] for word in words]
-    for one in product(*changed):
-        far = sum(distance for distance, _ in one)
-        text = " ".join(word for _, word in one)
-        if 1 <= far <= 2:
-            texts[text] = min(far, texts.get(text, far))
-    found = [
-        (far, -len(search(companies, replace(query, q=text))), text) for text, far in texts.items()
+def meant_texts(companies: Sequence[Company], query: Query) -> list[tuple[str, int]]:
+    """X4: for a search without results, the nearest texts with results, with their totals."""
+    words = folded_text(query.q or "").split()
+    local_companies = [c for c in companies if not query.pays or c["iso2"] in query.pays]
+    vocabulary = {word for c in local_companies for name in words_of_names(c) for word in name}
+    errors_by_text: dict[str, int] = {}
+    similar_words = [[(0, word), *_similar_words(word, vocabulary)] for word in words]
+    for combination in product(*similar_words):
+        errors = sum(distance for distance, _ in combination)
+        text = " ".join(word for _, word in combination)
+        if 1 <= errors <= 2:
+            errors_by_text[text] = min(errors, errors_by_text.get(text, errors))
+    ranked = [
+        (errors, -len(search(companies, replace(query, q=text))), text)
+        for text, errors in errors_by_text.items()
     ]
-    return [(text, -total) for _, total, text in sorted(found) if total][:3]
+    return [(text, -total) for _, total, text in sorted(ranked) if total][:3]
 
 
 def parts(
     companies: Sequence[Company], query: Query, silent: Collection[str]
 ) -> list[tuple[str, int]]:
-    """X4: of a search that finds nothing, the longest parts of its words that find something, with their totals."""
-    words = folded(query.q or "").split()
-    inside = [c for c in companies if not query.pays or c["iso2"] in query.pays]
-    telling = {
+    """X4: for a search without results, the longest parts of its words with results, with their totals."""
+    words = folded_text(query.q or "").split()
+    local_companies = [c for c in companies if not query.pays or c["iso2"] in query.pays]
+    informative = {
         word
         for word in {*words} - {*silent}
-        if 0 < len(search(inside, Query(q=word))) < len(inside) / 2
+        if 0 < len(search(local_companies, Query(q=word))) < len(local_companies) / 2
     }
-    found = []
-    for size in range(len(words) - 1, 0, -1) if len(words) <= 8 else ():
-        neighbours = [words[first : first + size] for first in range(len(words) - size + 1)]
-        if size == len(words) - 1:
-            neighbours = [words[:gap] + words[gap + 1 :] for gap in range(len(words))]
-        texts = {" ".join(one) for one in neighbours if {one[0], one[-1]} <= telling}
-        counted = [
+    result = []
+    for word_count in range(len(words) - 1, 0, -1) if len(words) <= 8 else ():
+        neighbours = [
+            words[first : first + word_count] for first in range(len(words) - word_count + 1)
+        ]
+        if word_count == len(words) - 1:  # any single word may be left out, also in the middle
+            neighbours = [
+                words[:left_out] + words[left_out + 1 :] for left_out in range(len(words))
+            ]
+        texts = {" ".join(part) for part in neighbours if {part[0], part[-1]} <= informative}
+        texts_and_totals = [
             (text, len(search(companies, replace(query, q=text))))
             for text in sorted(texts, key=lambda text: (-len(text), text))
         ]
-        found += [one for one in counted if one[1]]
-    return found[:3]
+        result += [pair for pair in texts_and_totals if pair[1]]
+    return result[:3]
 
 
-def _near(word: str, known: set[str]) -> list[tuple[int, str]]:
+def _similar_words(word: str, vocabulary: set[str]) -> list[tuple[int, str]]:
+    """The words of a vocabulary that differ from a word by one or two errors, with their number of errors."""
     allowed = 0 if not 3 <= len(word) <= 30 else 1 if len(word) < 5 else 2
-    far = ((damerau_levenshtein(word, other), other) for other in known)
-    return [(distance, other) for distance, other in far if 1 <= distance <= allowed]
+    distances = ((damerau_levenshtein(word, similar), similar) for similar in vocabulary)
+    return [(distance, similar) for distance, similar in distances if 1 <= distance <= allowed]
 
 
-def damerau_levenshtein(one: str, other: str) -> int:
-    """The fewest insertions, deletions, substitutions and swaps of neighbours, no letter edited twice."""
-    rows = [[i + j if not i * j else 0 for j in range(len(other) + 1)] for i in range(len(one) + 1)]
-    for i in range(1, len(one) + 1):
-        for j in range(1, len(other) + 1):
-            rows[i][j] = min(
-                rows[i - 1][j] + 1,
-                rows[i][j - 1] + 1,
-                rows[i - 1][j - 1] + (one[i - 1] != other[j - 1]),
+def damerau_levenshtein(first: str, second: str) -> int:
+    """The fewest insertions, deletions, substitutions and swaps of neighbours, with no letter edited twice."""
+    # distances[i][j] is the distance of the first i letters of one word from the first j letters of the other.
+    distances = [
+        [i + j if not i * j else 0 for j in range(len(second) + 1)] for i in range(len(first) + 1)
+    ]
+    for i in range(1, len(first) + 1):
+        for j in range(1, len(second) + 1):
+            distances[i][j] = min(
+                distances[i - 1][j] + 1,
+                distances[i][j - 1] + 1,
+                distances[i - 1][j - 1] + (first[i - 1] != second[j - 1]),
             )
-            if i > 1 and j > 1 and one[i - 2 : i] == other[j - 1] + other[j - 2]:
-                rows[i][j] = min(rows[i][j], rows[i - 2][j - 2] + 1)
-    return rows[-1][-1]
+            if i > 1 and j > 1 and first[i - 2 : i] == second[j - 1] + second[j - 2]:
+                distances[i][j] = min(distances[i][j], distances[i - 2][j - 2] + 1)
+    return distances[-1][-1]
 
 
-def comparables(companies: Sequence[C], subject: C, n: int) -> list[tuple[C, float]]:
-    """X11: the companies of the same sub-sector nearest to one, with their distances.
+def comparables(
+    companies: Sequence[SomeCompany], subject: SomeCompany, count: int
+) -> list[tuple[SomeCompany, float]]:
+    """X11: the companies of the same sub-sector nearest to `subject`, with their distances.
 
-    Beside a company with a turnover those with a turnover first; then its country first.
+    If `subject` has a turnover, companies with a turnover come first; then companies of its country.
     """
     if subject["division"] is None:
         return []
-    found = [
-        (other, distance(subject, other))
-        for other in companies
-        if (other["division"], other["groupe"]) == (subject["division"], subject["groupe"])
-        and (other["iso2"], other["id"]) != (subject["iso2"], subject["id"])
-        and other["etat"] != "cessee"
+    neighbours = [
+        (candidate, distance(subject, candidate))
+        for candidate in companies
+        if (candidate["division"], candidate["groupe"]) == (subject["division"], subject["groupe"])
+        and (candidate["iso2"], candidate["id"]) != (subject["iso2"], subject["id"])
+        and candidate["etat"] != "cessee"
     ]
-    found.sort(
-        key=lambda one: (
-            subject["ca_eur"] is not None and one[0]["ca_eur"] is None,
-            one[0]["iso2"] != subject["iso2"],
-            round(one[1], 9),
-            one[0]["iso2"],
-            math.inf if one[0]["ca_eur"] is None else -one[0]["ca_eur"],
-            one[0]["id"],
+    neighbours.sort(
+        key=lambda pair: (
+            subject["ca_eur"] is not None and pair[0]["ca_eur"] is None,
+            pair[0]["iso2"] != subject["iso2"],
+            round(pair[1], 9),
+            pair[0]["iso2"],
+            math.inf if pair[0]["ca_eur"] is None else -pair[0]["ca_eur"],
+            pair[0]["id"],
         )
     )
-    return found[:n]
+    return neighbours[:count]
 
 
-def distance(one: Company, other: Company) -> float:
-    """X11: the gaps of turnover, headcount and place."""
-    turnovers = [company["ca_eur"] for company in (one, other)]
-    return figure_gap(*turnovers) + figure_gap(*headcounts(one, other)) + place_gap(one, other)
+def distance(first: Company, second: Company) -> float:
+    """X11: how different two companies are: the sum of the gaps of turnover, headcount and place."""
+    turnovers = [company["ca_eur"] for company in (first, second)]
+    return (
+        figure_gap(*turnovers) + figure_gap(*headcounts(first, second)) + place_gap(first, second)
+    )
 
 
-def headcounts(one: Company, other: Company) -> list[float | None]:
-    """The numbers of two companies, or the least of their bands where one has no number."""
-    numbers = [company["effectif"] for company in (one, other)]
+def headcounts(first: Company, second: Company) -> list[float | None]:
+    """The headcounts of two companies, or the lower bounds of their bands if one has no number."""
+    numbers = [company["effectif"] for company in (first, second)]
     if None not in numbers:
         return numbers
-    named = [value(company, "tranche_effectif") for company in (one, other)]
+    bands = [dimension_value(company, "tranche_effectif") for company in (first, second)]
     least = {None: None, "<0": -1.0}
-    return [least[b] if b in least else float(re.findall("[0-9]+", b)[0]) for b in named]
+    return [least[b] if b in least else float(re.findall("[0-9]+", b)[0]) for b in bands]
 
 
-def figure_gap(own: float | None, other: float | None) -> float:
-    """The difference of the logarithms; 3 where the other is unknown, 1 where the own is, 0 where both are."""
-    if own is None:
-        return 0.0 if other is None else 1.0
-    if other is None:
+def figure_gap(own_figure: float | None, other_figure: float | None) -> float:
+    """The difference of the logarithms; 3 if only the other is unknown, 1 if only the own is unknown, 0 if both are."""
+    if own_figure is None:
+        return 0.0 if other_figure is None else 1.0
+    if other_figure is None:
         return 3.0
-    logs = [math.copysign(math.log1p(abs(figure)), figure) for figure in (own, other)]
+    logs = [math.copysign(math.log1p(abs(figure)), figure) for figure in (own_figure, other_figure)]
     return abs(logs[0] - logs[1])
 
 
-def place_gap(one: Company, other: Company) -> float:
-    """X11: none in a town, a quarter in an area of the same two characters of the postcode, else a half."""
-    if one["iso2"] != other["iso2"]:
+def place_gap(first: Company, second: Company) -> float:
+    """X11: 0 in the same town, 0.25 if the first two characters of the postcode are equal, else 0.5."""
+    if first["iso2"] != second["iso2"]:
         return 0.5
-    towns = [folded(company["ville"] or "") for company in (one, other)]
+    towns = [folded_text(company["ville"] or "") for company in (first, second)]
     if towns[0] and towns[0] == towns[1]:
         return 0.0
     areas = [
-        "".join((company["code_postal"] or "").upper().split())[:2] for company in (one, other)
+        "".join((company["code_postal"] or "").upper().split())[:2] for company in (first, second)
     ]
     return 0.25 if areas[0] and areas[0] == areas[1] else 0.5
 
 
 def quantile(figures: Sequence[float], share: float) -> float | None:
-    """X11: between the two figures beside the place, which counts from 0 to n - 1; None of none."""
+    """X11: the figure at a share (0 to 1) of the sorted figures, interpolated; None without figures."""
     ranked = sorted(figures)
     if not ranked:
         return None
-    place = (len(ranked) - 1) * share
-    low = math.floor(place)
+    position = (len(ranked) - 1) * share
+    low = math.floor(position)
     high = min(low + 1, len(ranked) - 1)
-    return ranked[low] + (place - low) * (ranked[high] - ranked[low])
+    return ranked[low] + (position - low) * (ranked[high] - ranked[low])
 
 
 def concentration(figures: Sequence[float]) -> dict[str, float] | None:
-    """X11: of the positive figures; Gini as half the mean difference of all pairs over the mean."""
+    """X11: the concentration of the positive figures; Gini is half the mean difference of all pairs over the mean."""
     positive = sorted((figure for figure in figures if figure > 0), reverse=True)
-    whole = math.fsum(positive)
+    total = math.fsum(positive)
     if not positive:
         return None
-    pairs = math.fsum(abs(one - other) for one in positive for other in positive)
+    sum_of_gaps = math.fsum(abs(first - second) for first in positive for second in positive)
     return {
-        "hhi": math.fsum((100 * figure / whole) ** 2 for figure in positive),
-        "cr4": math.fsum(positive[:4]) / whole,
-        "cr10": math.fsum(positive[:10]) / whole,
-        "gini": pairs / (2 * len(positive) * whole),
+        "hhi": math.fsum((100 * figure / total) ** 2 for figure in positive),
+        "cr4": math.fsum(positive[:4]) / total,
+        "cr10": math.fsum(positive[:10]) / total,
+        "gini": sum_of_gaps / (2 * len(positive) * total),
     }
 
 
-# X6: where a number of a country contains the identifier, as a pattern of its letters and digits.
-INSIDE = (
+# X6: the numbers of a country that contain the identifier, as patterns of their letters and digits.
+NUMBERS_WITH_IDENTIFIER = (
     ("siret", "FR", r"([0-9]{9})[0-9]{5}"),
     ("tva", "FR", r"FR[0-9A-HJ-NP-Z]{2}([0-9]{9})"),
 )
 
 
-def numbered(companies: Sequence[C], number: str) -> tuple[str, list[C]]:
-    """X6: what a number is, and whose: the first reading that finds some company, in any spelling."""
-    asked = letters_and_digits(re.sub(r"(\d{4})\.00?$", r"\1", number.strip()))  # of a spreadsheet
+def companies_by_number(
+    companies: Sequence[SomeCompany], number: str
+) -> tuple[str, list[SomeCompany]]:
+    """X6: the kind of a number, such as `lei`, and the companies that have it, in any spelling.
+
+    Tried are `immatriculation`, `lei`, `tva`, numbers that contain an identifier, and numbers with other zeros.
+    The first with a company decides; without any, the kind is `immatriculation` and the list is empty.
+    """
+    # A spreadsheet writes the number 944111 as "944111.0" or "944111.00".
+    folded_number = letters_and_digits(re.sub(r"(\d{4})\.00?$", r"\1", number.strip()))
     for kind, fields in (("immatriculation", ("id",)), ("lei", ("lei",)), ("tva", ("tva",))):
-        if found := [
+        if owners := [
             c
             for c in companies
-            if asked and asked in [letters_and_digits(c[f] or "") for f in fields]
+            if folded_number
+            and folded_number in [letters_and_digits(c[field] or "") for field in fields]
         ]:
-            return kind, found
-    for kind, iso2, pattern in INSIDE:
-        inside = re.fullmatch(pattern, asked)
-        if inside and (found := [c for c in companies if _is_inside(c, iso2, inside[1])]):
-            return kind, found
-    found = [c for c in companies if asked and _same_but_zeros(c, asked)]
-    return "immatriculation", found
+            return kind, owners
+    for kind, iso2, pattern in NUMBERS_WITH_IDENTIFIER:
+        inside = re.fullmatch(pattern, folded_number)
+        if inside and (owners := [c for c in companies if _is_inside(c, iso2, inside[1])]):
+            return kind, owners
+    owners = [c for c in companies if folded_number and _same_but_zeros(c, folded_number)]
+    return "immatriculation", owners
 
 
 def _is_inside(company: Company, iso2: str, identifier: str) -> bool:
-    """Not of a company that publishes another VAT number."""
+    """Whether a number contains the identifier of a company that publishes no VAT number."""
     return bool(
         company["iso2"] == iso2
         and letters_and_digits(company["id"]) == identifier
@@ -659,200 +745,228 @@ def _is_inside(company: Company, iso2: str, identifier: str) -> bool:
     )
 
 
-def _same_but_zeros(company: Company, asked: str) -> bool:
-    """Other zeros before the digits, with or without the code of the country."""
+def _same_but_zeros(company: Company, folded_number: str) -> bool:
+    """Whether the numbers differ only by zeros before the digits, with or without the code of the country."""
     codes = ("", "UK", "GB") if company["iso2"] == "UK" else ("", company["iso2"])
-    spellings = [asked[len(code) :] for code in codes if asked.startswith(code)]
-    own = without_zeros(letters_and_digits(company["id"]))
-    return own in [without_zeros(spelling) for spelling in spellings if spelling]
+    spellings = [folded_number[len(code) :] for code in codes if folded_number.startswith(code)]
+    own_number = strip_zeros(letters_and_digits(company["id"]))
+    return own_number in [strip_zeros(spelling) for spelling in spellings if spelling]
 
 
-def without_zeros(number: str) -> str:
+def strip_zeros(number: str) -> str:
     """A number without the zeros between its first letters and a further digit."""
     letters = re.match("[A-Z]*", number)
     assert letters
-    rest = number[letters.end() :]
-    while len(rest) > 1 and rest[0] == "0" and rest[1].isdigit():
-        rest = rest[1:]
-    return letters[0] + rest
+    digits = number[letters.end() :]
+    while len(digits) > 1 and digits[0] == "0" and digits[1].isdigit():
+        digits = digits[1:]
+    return letters[0] + digits
 
 
-# X19: some words of legal forms of a country, and of siblings; a test keeps to these.
+# X19: some words of legal forms by country, and words of siblings; tests use only these.
 FORM_WORDS = {"EE": "ou as", "FR": "sarl sas", "UK": "limited ltd plc"}
 SIBLING_WORDS = {"group", "groupe", "holding", "holdings"}
 
 
 def bare_words(nom: str, iso2: str) -> list[str]:
-    """X5: the words of a name in any order, without legal forms; all of them where it has no other."""
-    words = sorted(folded(nom).split())
+    """X5: the words of a name in any order, without legal forms; all words if there are no others."""
+    words = sorted(folded_text(nom).split())
     return [word for word in words if word not in FORM_WORDS[iso2].split()] or words
 
 
-def meant_by(companies: Sequence[C], line: Mapping[str, Any]) -> list[C]:
-    """X5, X19: whom a line surely may mean: by its number in any spelling, else by its whole name, now or before."""
-    inside = [c for c in companies if not line["pays"] or c["iso2"] in line["pays"]]
+def meant_companies(companies: Sequence[SomeCompany], line: Mapping[str, Any]) -> list[SomeCompany]:
+    """X5, X19: the companies that a line may mean: by number in any spelling, else by whole name, present or former."""
+    local_companies = [c for c in companies if not line["pays"] or c["iso2"] in line["pays"]]
     if line["id"] is not None:
-        return numbered(inside, line["id"])[1]
-    return [c for c in inside if line["nom"] and _has_name(c, line["nom"])]
+        return companies_by_number(local_companies, line["id"])[1]
+    return [c for c in local_companies if line["nom"] and _has_name(c, line["nom"])]
 
 
 def _has_name(company: Company, nom: str) -> bool:
+    """Whether a present or former name of the company has the words of a text in any order."""
     names, iso2 = (company["nom"], *(company["noms_anterieurs"] or ())), company["iso2"]
-    return bool(folded(nom)) and any(
+    return bool(folded_text(nom)) and any(
         bare_words(nom, iso2) == bare_words(name, iso2) for name in names
     )
 
 
 def name_says_enough(companies: Sequence[Company], line: Mapping[str, Any]) -> bool:
-    """X19: whether a name alone may be `sur`: without namesake or sibling, no initials and no common word."""
-    inside = [c for c in companies if not line["pays"] or c["iso2"] in line["pays"]]
-    if any(_is_sibling(c, line["nom"], inside) for c in inside):
+    """X19: whether a name alone may be `sur`: no namesake, no sibling, no initials, no common word."""
+    local_companies = [c for c in companies if not line["pays"] or c["iso2"] in line["pays"]]
+    if any(_is_sibling(c, line["nom"], local_companies) for c in local_companies):
         return False
-    written = sorted(folded(line["nom"]).split())
-    namesakes = meant_by(companies, line)
-    exact = [c for c in namesakes if sorted(folded(c["nom"]).split()) == written]
-    (first, *others) = bare_words(line["nom"], namesakes[0]["iso2"])
-    having = [c for c in inside if first in folded(c["nom"]).split()]
-    vague = not others and (len(first) <= 4 or len(having) >= 5)
-    return not vague and len(exact or namesakes) <= 1
+    written = sorted(folded_text(line["nom"]).split())
+    namesakes = meant_companies(companies, line)
+    exact = [c for c in namesakes if sorted(folded_text(c["nom"]).split()) == written]
+    (first, *other_words) = bare_words(line["nom"], namesakes[0]["iso2"])
+    with_first_word = [c for c in local_companies if first in folded_text(c["nom"]).split()]
+    is_common_word = not other_words and (len(first) <= 4 or len(with_first_word) >= 5)
+    return not is_common_word and len(exact or namesakes) <= 1
 
 
-def _is_sibling(company: Company, nom: str, others: Sequence[Company]) -> bool:
-    """X19: the name, and words of a group, holding, town or number besides."""
-    towns = {folded(c["ville"] or "") for c in others if c["iso2"] == company["iso2"]}
-    more = bare_words(company["nom"], company["iso2"])
+def _is_sibling(company: Company, nom: str, local_companies: Sequence[Company]) -> bool:
+    """X19: whether a company has the name with additional words of a group, a holding, a town or a number."""
+    towns = {folded_text(c["ville"] or "") for c in local_companies if c["iso2"] == company["iso2"]}
+    additional_words = bare_words(company["nom"], company["iso2"])
     for word in bare_words(nom, company["iso2"]):
-        if word not in more:
+        if word not in additional_words:
             return False
-        more.remove(word)
-    return bool(more) and all(word in SIBLING_WORDS | towns or word.isdigit() for word in more)
+        additional_words.remove(word)
+    return bool(additional_words) and all(
+        word in SIBLING_WORDS | towns or word.isdigit() for word in additional_words
+    )
 
 
 Link = tuple[str, str, str, str | None, str | None]  # child, parent, nature, first day, last day
 
 
 def parents(links: Sequence[Link], lei: str) -> list[Link]:
-    """X12: link by link to the top: the latest that has not ended, a direct parent before a head office."""
+    """X12: the links from a company up to the top: the latest current link, a direct parent before a head office."""
     chain: list[Link] = []
-    seen = set()
-    while lei not in seen:
-        seen.add(lei)
-        above = [one for one in links if one[0] == lei and one[2] != "ultime" and one[4] is None]
-        if not above:
+    visited = set()
+    while lei not in visited:
+        visited.add(lei)
+        current_links = [
+            link for link in links if link[0] == lei and link[2] != "ultime" and link[4] is None
+        ]
+        if not current_links:
             break
-        chain.append(max(above, key=lambda one: (one[2] == "directe", one[3] or "")))
+        chain.append(max(current_links, key=lambda link: (link[2] == "directe", link[3] or "")))
         lei = chain[-1][1]
     return chain
 
 
 def children(links: Sequence[Link], lei: str, nature: str) -> list[str]:
-    """X12: whose parent it is today, in the order of their LEI."""
-    return sorted(one[0] for one in links if one[1:3] == (lei, nature) and one[4] is None)
+    """X12: the LEIs of current children, sorted."""
+    return sorted(link[0] for link in links if link[1:3] == (lei, nature) and link[4] is None)
 
 
 Figures = Mapping[str, float]
 
 
 def ratios(years: Mapping[int, Figures]) -> dict[tuple[str, int], float | None]:
-    """X11: the ratios of accounts in euros by code and year, as a textbook writes them; None where a part lacks."""
-    found: dict[tuple[str, int], float | None] = {}
-    for year, a in years.items():
-        for code, value in _ratios(a, years.get(year - 1)).items():
-            found[code, year] = value
-    return found
+    """X11: the ratios of accounts in euros by code and year, by textbook formulas; None if a part is missing."""
+    result: dict[tuple[str, int], float | None] = {}
+    for year, lines in years.items():
+        for code, value in _ratios(lines, years.get(year - 1)).items():
+            result[code, year] = value
+    return result
 
 
-def _ratios(a: Figures, before: Figures | None) -> dict[str, float | None]:
-    sales, profit = a.get("TurnoverRevenue"), a.get("ProfitLoss")
-    equity = _first(a.get("Equity"), a.get("NetAssetsLiabilities"))
-    assets = _first(
-        a.get("TotalAssets"),
-        a.get("LiabilitiesAndEquity"),
-        _plus(
-            a, "FixedAssets", "CurrentAssets", perhaps=("CalledUpShareCapitalNotPaid",
+def _ratios(lines: Figures, lines_before: Figures | None) -> dict[str, float | None]:
+    """The ratios of a year by code, from its statement lines and those of the year before (None: no such year).
+
+    A ratio is None if a line that it needs is missing.
+    """
+    sales, profit = lines.get("TurnoverRevenue"), lines.get("ProfitLoss")
+    equity = _first_filed(lines.get("Equity"), lines.get("NetAssetsLiabilities"))
+    assets = _first_filed(
+        lines.get("TotalAssets"),
+        lines.get("LiabilitiesAndEquity"),
+        _sum_of(
+            lines, "FixedAssets", "CurrentAssets", perhaps=("CalledUpShareCapitalNotPaid",
             "PrepaymentsAccruedIncomeNotExpressedWithinCurrentAssetSubtotal"),
         ),
     )  # fmt: skip
-    due = a.get("CreditorsDueWithinOneYear")
-    debts = _first(
-        a.get("Liabilities"),
-        _plus(
-            a, "CreditorsDueWithinOneYear", perhaps=("CreditorsDueAfterOneYear", "ProvisionsForLiabilities",
+    short_debts = lines.get("CreditorsDueWithinOneYear")
+    debts = _first_filed(
+        lines.get("Liabilities"),
+        _sum_of(
+            lines, "CreditorsDueWithinOneYear", perhaps=("CreditorsDueAfterOneYear", "ProvisionsForLiabilities",
             "AccruedLiabilitiesNotExpressedWithinCreditorsSubtotal"),
         ),
-        _plus(a, "Creditors", perhaps=("ProvisionsForLiabilities",)),
+        _sum_of(lines, "Creditors", perhaps=("ProvisionsForLiabilities",)),
     )  # fmt: skip
-    a_year = 12 / (a.get("PeriodMonths", 0) if a.get("PeriodMonths", 0) > 0 else 12)
-    year_sales = None if sales is None else sales * a_year
-    operating, stock = a.get("OperatingProfitLoss"), a.get("TotalInventories")
-    last_sales = None if before is None else _ratios(before, None)["chiffre_affaires_annuel"]
-    x1 = _by(
-        _first(_less(a.get("CurrentAssets"), due), a.get("NetCurrentAssetsLiabilities")), assets
+    to_year = 12 / (lines.get("PeriodMonths", 0) if lines.get("PeriodMonths", 0) > 0 else 12)
+    year_sales = None if sales is None else sales * to_year
+    operating, stock = lines.get("OperatingProfitLoss"), lines.get("TotalInventories")
+    last_sales = (
+        None if lines_before is None else _ratios(lines_before, None)["chiffre_affaires_annuel"]
     )
-    x3 = _by(operating, assets, a_year)
-    x4 = _by(equity, debts)
-    x2 = _by(
-        _first(
-            a.get("ProfitLossAccountReserve"),
-            _plus(
-                a, "RetainedEarnings", perhaps=("ProfitLossForYearWithinEquity", "LegalReserve",
+    working_capital = _quotient(
+        _first_filed(
+            _difference(lines.get("CurrentAssets"), short_debts),
+            lines.get("NetCurrentAssetsLiabilities"),
+        ),
+        assets,
+    )
+    return_on_assets = _quotient(operating, assets, to_year)
+    equity_to_debts = _quotient(equity, debts)
+    reserves = _quotient(
+        _first_filed(
+            lines.get("ProfitLossAccountReserve"),
+            _sum_of(
+                lines, "RetainedEarnings", perhaps=("ProfitLossForYearWithinEquity", "LegalReserve",
                 "StatutoryReserves", "OtherAggregateReserves"),
             ),
         ),
         assets,
     )  # fmt: skip
-    bought = _plus(a, "RawMaterialsConsumablesUsed", perhaps=("OtherExternalCharges",))
-    quick = _first(
-        _less(a.get("CurrentAssets"), stock),
-        _plus(a, "Debtors", "CashBankOnHand", perhaps=("InvestmentsCurrentAssets",)),
+    purchases = _sum_of(lines, "RawMaterialsConsumablesUsed", perhaps=("OtherExternalCharges",))
+    quick = _first_filed(
+        _difference(lines.get("CurrentAssets"), stock),
+        _sum_of(lines, "Debtors", "CashBankOnHand", perhaps=("InvestmentsCurrentAssets",)),
     )
-    parts = (x1, x2, x3, x4)
+    altman_parts = (working_capital, reserves, return_on_assets, equity_to_debts)
+    # Altman's Z'' has no value if a part is missing.
+    altman_terms = [
+        weight * part
+        for weight, part in zip((6.56, 3.26, 6.72, 1.05), altman_parts, strict=True)
+        if part is not None
+    ]
     return {
         "chiffre_affaires_annuel": year_sales,
-        "croissance_ca": _by(_less(year_sales, last_sales), last_sales),
-        "marge_brute": _by(
-            _first(a.get("GrossProfitLoss"), _less(sales, a.get("CostSales"))), sales
+        "croissance_ca": _quotient(_difference(year_sales, last_sales), last_sales),
+        "marge_brute": _quotient(
+            _first_filed(lines.get("GrossProfitLoss"), _difference(sales, lines.get("CostSales"))),
+            sales,
         ),
-        "marge_operationnelle": _by(operating, sales),
-        "marge_nette": _by(profit, sales),
-        "rentabilite_actif": _by(profit, assets, a_year),
-        "rentabilite_capitaux_propres": _by(profit, equity, a_year),
-        "autonomie_financiere": _by(equity, assets),
-        "endettement": _by(debts, equity),
-        "liquidite_generale": _by(a.get("CurrentAssets"), due),
-        "liquidite_reduite": _by(quick, due),
-        "delai_clients": _by(a.get("TradeDebtorsTradeReceivables"), sales, 365 / a_year),
-        "delai_fournisseurs": _by(
-            a.get("TradeCreditorsTradePayables"), _first(a.get("CostSales"), bought), 365 / a_year
+        "marge_operationnelle": _quotient(operating, sales),
+        "marge_nette": _quotient(profit, sales),
+        "rentabilite_actif": _quotient(profit, assets, to_year),
+        "rentabilite_capitaux_propres": _quotient(profit, equity, to_year),
+        "autonomie_financiere": _quotient(equity, assets),
+        "endettement": _quotient(debts, equity),
+        "liquidite_generale": _quotient(lines.get("CurrentAssets"), short_debts),
+        "liquidite_reduite": _quotient(quick, short_debts),
+        "delai_clients": _quotient(lines.get("TradeDebtorsTradeReceivables"), sales, 365 / to_year),
+        "delai_fournisseurs": _quotient(
+            lines.get("TradeCreditorsTradePayables"),
+            _first_filed(lines.get("CostSales"), purchases),
+            365 / to_year,
         ),
-        "delai_stocks": _by(
-            stock, _first(a.get("CostSales"), a.get("RawMaterialsConsumablesUsed")), 365 / a_year
+        "delai_stocks": _quotient(
+            stock,
+            _first_filed(lines.get("CostSales"), lines.get("RawMaterialsConsumablesUsed")),
+            365 / to_year,
         ),
-        "rotation_actif": _by(sales, assets, a_year),
-        "z_altman": None
-        if None in parts
-        else 6.56 * parts[0] + 3.26 * parts[1] + 6.72 * parts[2] + 1.05 * parts[3],  # type: ignore[operator]
+        "rotation_actif": _quotient(sales, assets, to_year),
+        "z_altman": sum(altman_terms) if len(altman_terms) == 4 else None,
     }
 
 
-def _first(*figures: float | None) -> float | None:
-    return next((one for one in figures if one is not None), None)
+def _first_filed(*figures: float | None) -> float | None:
+    """The first figure that is known."""
+    return next((figure for figure in figures if figure is not None), None)
 
 
-def _plus(a: Figures, *names: str, perhaps: Sequence[str] = ()) -> float | None:
-    """The sum of lines, of which the last ones count as zero where they were not filed."""
-    if any(name not in a for name in names):
+def _sum_of(lines: Figures, *names: str, perhaps: Sequence[str] = ()) -> float | None:
+    """The sum of lines; lines of `perhaps` count as zero if they were not filed."""
+    if any(name not in lines for name in names):
         return None
-    return sum(a[name] for name in names) + sum(a.get(name, 0.0) for name in perhaps)
+    return sum(lines[name] for name in names) + sum(lines.get(name, 0.0) for name in perhaps)
 
 
-def _less(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else one - other
+def _difference(minuend: float | None, subtrahend: float | None) -> float | None:
+    """A difference; None if a figure is unknown."""
+    return None if minuend is None or subtrahend is None else minuend - subtrahend
 
 
-def _by(one: float | None, other: float | None, factor: float = 1.0) -> float | None:
-    """A part of something; of nothing, or of less than nothing, there is none."""
-    return None if one is None or other is None or other <= 0 else factor * one / other
+def _quotient(dividend: float | None, divisor: float | None, factor: float = 1.0) -> float | None:
+    """A quotient times a factor; None if a figure is unknown or the divisor is not positive."""
+    return (
+        None if dividend is None or divisor is None or divisor <= 0 else factor * dividend / divisor
+    )
 
 
 def is_date(text: str) -> bool:
@@ -864,10 +978,10 @@ def is_date(text: str) -> bool:
 
 
 def date_of_creation(created: str, source: str | None, last_year: int) -> str | None:
-    """A published date of creation as it is served: none that is impossible, or after the date of its file.
+    """A published date of creation as it is served; None if it is impossible, or after the date of its file.
 
     Args:
-        source: the date of the file; one that is impossible, or after `last_year`, counts as none.
+        source: the date of the file; an impossible date, or a date after `last_year`, is ignored.
         last_year: the last year of a row whose file has no date.
     """
     if not is_date(created) or int(created[:4]) > last_year:

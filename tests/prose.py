@@ -27,7 +27,7 @@ SPECIFICATION: Final = ROOT / "seeds" / "spec"
 
 
 def name(path: Path) -> str:
-    """The path below the root, as documents and failures name it."""
+    """The path below the root, for documents and failures."""
     return path.relative_to(ROOT).as_posix()
 
 
@@ -38,27 +38,29 @@ def modules(*folders: str) -> list[Path]:
 
 @cache
 def tree(path: Path) -> ast.Module:
+    """The syntax tree of a module."""
     return ast.parse(path.read_text(encoding="utf-8"))
 
 
 @cache
 def prose(path: Path) -> str:
-    """A document whole; of a module the docstrings and comments, a paragraph each."""
+    """The text of a document, or the docstrings and comments of a module, a paragraph each."""
     text = path.read_text(encoding="utf-8")
     return text if path.suffix == ".md" else "\n\n".join(_paragraphs(path, text))
 
 
 def expect_none(faults: Iterable[tuple[object, ...]]) -> None:
-    """Fail if there is a fault, with a line for every one."""
+    """Fail if there are faults, with a line for each fault."""
     lines = [": ".join(map(str, fault)) for fault in faults]
     if lines:
         pytest.fail("\n".join(lines), pytrace=False)
 
 
 def _paragraphs(path: Path, text: str) -> Iterator[str]:
-    documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+    """The docstrings and comments of a module."""
+    node_types = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
     for node in ast.walk(tree(path)):
-        if isinstance(node, documented) and (docstring := ast.get_docstring(node)):
+        if isinstance(node, node_types) and (docstring := ast.get_docstring(node)):
             yield docstring
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:

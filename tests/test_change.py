@@ -1,7 +1,7 @@
-"""The table of ARCHITECTURE.md, *Where does a change go?*: changes are made in a copy of the program, and counted.
+"""The table *Where does a change go?* of ARCHITECTURE.md: changes in a copy of the program, and their numbers of files.
 
-The copy is run, so that a change which needs a further file fails: a new feature has its route, tool, page and entry of
-the menu, and all documents have them.
+The copy runs, so a change that needs another file fails: a new feature has its route, tool, page and menu entry, and
+all documents have them.
 """
 
 from pathlib import Path
@@ -9,17 +9,17 @@ from typing import Final
 
 import pytest
 
-from tests.changed_copy import Edit, copy_program, edit, folders_said, run_changed
+from tests.changed_copy import Edit, copy_program, documented_folders, edit, run_changed
 
-_FEATURE: Final = "serve/features/births"
-FEATURE: Final[Edit] = {
-    f"{_FEATURE}/__init__.py": (
+_FEATURE_FOLDER: Final = "serve/features/births"
+NEW_FEATURE: Final[Edit] = {
+    f"{_FEATURE_FOLDER}/__init__.py": (
         (
             "",
             '"""Births: the companies of a country that began in a year or later.\n\nFor a test.\n"""\n',
         ),
     ),
-    f"{_FEATURE}/answers.py": (
+    f"{_FEATURE_FOLDER}/answers.py": (
         (
             "",
             '''"""The answer of births."""
@@ -34,7 +34,7 @@ class Naissances(AnswerObject):
 ''',
         ),
     ),
-    f"{_FEATURE}/operations.py": (
+    f"{_FEATURE_FOLDER}/operations.py": (
         (
             "",
             '''"""The operation of births."""
@@ -57,8 +57,8 @@ PARAMETERS = (PAYS, YEAR)
 
 
 def births(request: Request, generation: OpenGeneration) -> PreparedCall[Naissances]:
-    wanted = reader.read(request.pairs, PARAMETERS, generation.names)
-    country, year = next(iter(wanted.query.pays), ""), wanted.value(YEAR)
+    search = reader.read(request.pairs, PARAMETERS, generation.names)
+    country, year = next(iter(search.query.pays), ""), search.value(YEAR)
     tag = etag(generation.id, request.caller.plan.slug, "births", country, year)
     return PreparedCall(partial(run, generation, country, year, {"ETag": tag, **PRIVATE}), tag, {})
 
@@ -88,7 +88,7 @@ FEATURE = Feature(
 ''',
         ),
     ),
-    f"{_FEATURE}/pages.py": (
+    f"{_FEATURE_FOLDER}/pages.py": (
         (
             "",
             '''"""The page of births."""
@@ -110,7 +110,7 @@ PAGES = (WebRoute("/naissances", "naissances", births, menu=Text("Créations", "
 ''',
         ),
     ),
-    f"{_FEATURE}/tools.py": (
+    f"{_FEATURE_FOLDER}/tools.py": (
         (
             "",
             '''"""The tool of births."""
@@ -121,7 +121,7 @@ TOOLS = (OperationTool("count_births", quotes=False),)
 ''',
         ),
     ),
-    f"{_FEATURE}/templates/births.html": (
+    f"{_FEATURE_FOLDER}/templates/births.html": (
         (
             "",
             """{% extends "base.html" %}
@@ -133,7 +133,7 @@ TOOLS = (OperationTool("count_births", quotes=False),)
 """,
         ),
     ),
-    f"{_FEATURE}/texts.csv": (
+    f"{_FEATURE_FOLDER}/texts.csv": (
         (
             "",
             """of,part,fr,en
@@ -149,7 +149,7 @@ Naissances,total,Les sociétés.,Companies.
 """,
         ),
     ),
-    f"{_FEATURE}/examples.json": (
+    f"{_FEATURE_FOLDER}/examples.json": (
         (
             "",
             """{
@@ -172,64 +172,65 @@ Naissances,total,Les sociétés.,Companies.
         ("        SEARCH,\n", "        BIRTHS,\n"),
     ),
 }
-_TOLD: Final = """
+_CHECK_FEATURE: Final = """
 import sys
 from pathlib import Path
 from serve.app import PRODUCT
 from serve.surfaces.mcp.tool_list import tools
 from tests.serve import conformance, world
-from tests.serve.client import serving
-from tests.serve.surfaces.mcp.client import shown
+from tests.serve.client import run_server
+from tests.serve.surfaces.mcp.client import tool_content
 
 data = Path(sys.argv[1])
 data.mkdir()
 world.publish(data)
 path = "/api/v1/naissances?pays=ee&annee=1900"
-born = sum(one["iso2"] == "EE" and (one["date_creation"] or "") >= "1900" for one in world.COMPANIES)
+born = sum(company["iso2"] == "EE" and (company["date_creation"] or "") >= "1900" for company in world.COMPANIES)
 assert born
-with serving(data) as served:
-    key = served.customer("data").headers
-    reply = served.ask(path, headers=key)
+with run_server(data) as server:
+    key = server.customer("data").headers
+    reply = server.ask(path, headers=key)
     assert reply.json == {"pays": "EE", "annee": 1900, "total": born}, (reply, born)
     assert reply.headers["X-Quota-Used"] == "1"
-    assert served.ask("/api/v1/naissances?pays=ee", headers=key).json["annee"] == 2000
-    assert served.ask("/api/v1/naissances?annee=3", headers=key).code == "parametre_invalide"
-    assert served.ask("/api/v1/naissances?year=3", headers=key).code == "parametre_inconnu"
-    wrong = served.ask("/api/v1/naissances?since_year=3", headers=key).json
+    assert server.ask("/api/v1/naissances?pays=ee", headers=key).json["annee"] == 2000
+    assert server.ask("/api/v1/naissances?annee=3", headers=key).code == "parametre_invalide"
+    assert server.ask("/api/v1/naissances?year=3", headers=key).code == "parametre_inconnu"
+    wrong = server.ask("/api/v1/naissances?since_year=3", headers=key).json
     assert wrong["suggestions"] == {"since_year": ["annee"]}, wrong
     conformance.check("GET", path, 200, reply.headers, reply.body)
-    assert served.ask(path, headers={**key, "If-None-Match": reply.headers["ETag"]}).status == 304
-    assert served.ask("/api/v1/naissances", "DELETE").headers["Allow"] == "GET, HEAD, OPTIONS"
-    assert shown(served, "count_births", key, pays=["EE"], annee=1900) == reply.json
-    assert "`GET /api/v1/naissances`" in served.ask("/llms.txt").body.decode()
-    described = served.ask("/openapi.json").json
+    assert server.ask(path, headers={**key, "If-None-Match": reply.headers["ETag"]}).status == 304
+    assert server.ask("/api/v1/naissances", "DELETE").headers["Allow"] == "GET, HEAD, OPTIONS"
+    assert tool_content(server, "count_births", key, pays=["EE"], annee=1900) == reply.json
+    assert "`GET /api/v1/naissances`" in server.ask("/llms.txt").body.decode()
+    described = server.ask("/openapi.json").json
     assert set(described["components"]["schemas"]["Naissances"]["properties"]) == {"pays", "annee", "total"}
     assert described["components"]["parameters"]["annee"]["description"] == "The first year."
     shown_examples = described["paths"]["/api/v1/naissances"]["get"]["responses"]["200"]["content"]["application/json"]
     assert list(shown_examples["examples"]) == ["naissances"]
     assert described["components"]["examples"]["naissances"]["value"]["total"] == 7
     html = {"Accept": "text/html"}
-    assert "Compter les créations" in served.ask("/docs/routes/countBirths", headers=html).body.decode()
+    assert "Compter les créations" in server.ask("/docs/routes/countBirths", headers=html).body.decode()
     for lang, menu, heading in (("fr", "Créations", "Sociétés créées"), ("en", "Births", "Companies that began")):
-        page = served.ask("/naissances", headers={**html, "Accept-Language": lang}).body.decode()
+        page = server.ask("/naissances", headers={**html, "Accept-Language": lang}).body.decode()
         assert f'aria-current="page">{menu}</a>' in page and heading in page, page
-        other = served.ask("/tarifs", headers={**html, "Accept-Language": lang}).body.decode()
+        other = server.ask("/tarifs", headers={**html, "Accept-Language": lang}).body.decode()
         assert f'<a href="/naissances">{menu}</a>' in other
-    assert "/naissances</loc>" in served.ask("/sitemap/pages.xml").body.decode()
-    assert "naissances" in served.ask("/api/v1/zz").json["erreur"]["message"]
+    assert "/naissances</loc>" in server.ask("/sitemap/pages.xml").body.decode()
+    assert "naissances" in server.ask("/api/v1/zz").json["erreur"]["message"]
 assert tools(PRODUCT)["count_births"].description == (
     "How many companies of a country began. Ask for one country. Counts as one API call."
 )
 """
 
-KEY: Final[Edit] = {
-    "serve/contract/company_answers.py": (
+# The change that adds a key to the response of a search: the number of pages.
+NEW_KEY: Final[Edit] = {
+    "serve/features/search/answers.py": (
         (
             "    apercu: bool",
             "    pages: Count\n",
         ),
     ),
-    "serve/contract/tables/texts.csv": (
+    "serve/features/search/texts.csv": (
         (
             "",
             "Recherche,pages,Les pages à montrer.,Pages to show.\n",
@@ -242,26 +243,27 @@ KEY: Final[Edit] = {
         ),
     ),
 }
-_KEYED: Final = """
+_CHECK_KEY: Final = """
 import sys
 from pathlib import Path
 from tests.serve import conformance, world
-from tests.serve.client import serving
+from tests.serve.client import run_server
 
 data = Path(sys.argv[1])
 data.mkdir()
 world.publish(data)
-with serving(data) as served:
+with run_server(data) as server:
     path = "/api/v1/societes?limit=2"
-    reply = served.ask(path, headers=served.customer("data").headers)
+    reply = server.ask(path, headers=server.customer("data").headers)
     assert reply.json["pages"] == -(-reply.json["visibles"] // 2) > 1, reply
     conformance.check("GET", path, 200, reply.headers, reply.body)
-    assert "Pages to show." in served.ask("/openapi.json").body.decode()
-    page = served.ask("/docs/objets/Recherche", headers={"Accept": "text/html"})
+    assert "Pages to show." in server.ask("/openapi.json").body.decode()
+    page = server.ask("/docs/objets/Recherche", headers={"Accept": "text/html"})
     assert "Les pages à montrer." in page.body.decode()
 """
 
-CODE: Final[Edit] = {
+# The change that adds an error code, and an error that has the code.
+NEW_CODE: Final[Edit] = {
     "serve/contract/tables/error_codes.csv": (
         ("", "service_ferme,400,,le service est fermé,the service is closed\n"),
     ),
@@ -272,13 +274,13 @@ CODE: Final[Edit] = {
         ),
     ),
 }
-_REFUSED: Final = """
+_CHECK_CODE: Final = """
 import sys
 from pathlib import Path
 from serve.features.search import suggestions
 from serve.contract.errors import ApiError
 from tests.serve import conformance, world
-from tests.serve.client import serving
+from tests.serve.client import run_server
 
 def refuse(*_):
     raise ApiError("service_ferme", hour=8)
@@ -287,17 +289,18 @@ suggestions._suggestions = refuse
 data = Path(sys.argv[1])
 data.mkdir()
 world.publish(data)
-with serving(data) as served:
+with run_server(data) as server:
     path = "/api/v1/suggestions?q=fit"
-    reply = served.ask(path, headers={"Accept-Language": "en"})
+    reply = server.ask(path, headers={"Accept-Language": "en"})
     assert reply.json["erreur"] == {"code": "service_ferme", "message": "Closed until 8 o'clock"}, reply
     conformance.check("GET", path, 400, reply.headers, reply.body)
-    assert served.ask(path).json["erreur"]["message"] == "Fermé jusqu'à 8 heures"
-    assert "`service_ferme`: the service is closed" in served.ask("/openapi.json").body.decode()
-    assert "service_ferme" in served.ask("/docs.md").body.decode()
+    assert server.ask(path).json["erreur"]["message"] == "Fermé jusqu'à 8 heures"
+    assert "`service_ferme`: the service is closed" in server.ask("/openapi.json").body.decode()
+    assert "service_ferme" in server.ask("/docs.md").body.decode()
 """
 
-FIELD: Final[Edit] = {
+# The change that adds a field of companies: the currency of their country.
+NEW_FIELD: Final[Edit] = {
     "shards/codec/record.py": (
         (")  # fmt: skip\n# The keys of a statement line", '    "devise_locale",\n'),
     ),
@@ -310,7 +313,7 @@ FIELD: Final[Edit] = {
         ),
     ),
 }
-_SERVED: Final = """
+_CHECK_FIELD: Final = """
 import io
 import sys
 from pathlib import Path
@@ -318,70 +321,77 @@ import openpyxl
 import polars as pl
 from pipeline.__main__ import main
 from tests.serve import conformance
-from tests.serve.client import serving
+from tests.serve.client import run_server
 
 folder = Path(sys.argv[1])
 (folder / "input" / "companies").mkdir(parents=True)
 columns = {"iso2": ["EE", "EE"], "id": ["1", "2"], "nom": ["Õun OÜ", "Teine OÜ"], "devise_locale": ["Kroon ☃", None]}
 pl.DataFrame(columns).write_parquet(folder / "input" / "companies" / "a.parquet")
 assert main(["build", "--input", str(folder / "input"), "--out", str(folder / "data"), "--jobs", "1"]) == 0
-with serving(folder / "data") as served:
-    key = served.customer("integral").headers
+with run_server(folder / "data") as server:
+    key = server.customer("integral").headers
     for path in ("/api/v1/societes?pays=EE&tri=nom", "/api/v1/societes/EE/1"):
-        reply = served.ask(path, headers=key)
+        reply = server.ask(path, headers=key)
         conformance.check("GET", path, 200, reply.headers, reply.body)
-        found = reply.json["societe"] if "societe" in reply.json else reply.json["societes"][0]
-        assert found["devise_locale"] == "Kroon ☃", found
-        assert list(found)[-1] == "devise_locale"
-    lines = served.ask("/api/v1/export?format=csv&colonnes=id,devise_locale", headers=key).body.decode("utf-8-sig")
+        company = reply.json["societe"] if "societe" in reply.json else reply.json["societes"][0]
+        assert company["devise_locale"] == "Kroon ☃", company
+        assert list(company)[-1] == "devise_locale"
+    lines = server.ask("/api/v1/export?format=csv&colonnes=id,devise_locale", headers=key).body.decode("utf-8-sig")
     assert "1,Kroon ☃" in lines, lines
-    book = openpyxl.load_workbook(io.BytesIO(served.ask("/api/v1/export?lang=en", headers=key).body))
+    book = openpyxl.load_workbook(io.BytesIO(server.ask("/api/v1/export?lang=en", headers=key).body))
     assert "Local currency" in {value for row in book["Methodology"].iter_rows(values_only=True) for value in row}
-    assert "Currency of the country." in served.ask("/openapi.json").body.decode()
-    page = served.ask("/docs/objets/Societe", headers={"Accept": "text/html"})
+    assert "Currency of the country." in server.ask("/openapi.json").body.decode()
+    page = server.ask("/docs/objets/Societe", headers={"Accept": "text/html"})
     assert "La devise du pays" in page.body.decode()
 """
 
 
 @pytest.mark.slow
-def test_a_field_is_a_column_of_the_input_a_key_of_the_record_and_its_texts(tmp_path: Path) -> None:
-    """With the format version: shards of the version before do not have it."""
+def test_a_field_needs_a_column_of_the_input_a_key_of_the_record_and_texts(tmp_path: Path) -> None:
+    """The format version changes too: older shards do not have the field."""
     copy = tmp_path / "copy"
     copy_program(copy)
 
-    touched = edit(copy, FIELD)
-    run_changed(copy, _SERVED, str(tmp_path))
+    touched = edit(copy, NEW_FIELD)
+    run_changed(copy, _CHECK_FIELD, str(tmp_path))
 
     assert len(touched) == 4
-    assert folders_said("a company field") >= {Path(one).parent.as_posix() for one in touched}
+    assert documented_folders("a company field") >= {
+        Path(path).parent.as_posix() for path in touched
+    }
 
 
 @pytest.mark.slow
-def test_a_feature_is_one_folder_and_one_line(tmp_path: Path) -> None:
+def test_a_feature_needs_one_folder_and_one_line(tmp_path: Path) -> None:
     """A route with two parameters, an answer of three fields, an example, a page and a tool, in both languages."""
     copy = tmp_path / "copy"
     copy_program(copy)
 
-    touched = edit(copy, FEATURE)
-    run_changed(copy, _TOLD, str(tmp_path / "data"))
+    touched = edit(copy, NEW_FEATURE)
+    run_changed(copy, _CHECK_FEATURE, str(tmp_path / "data"))
 
-    assert [one for one in touched if not one.startswith(f"{_FEATURE}/")] == ["serve/app.py"]
-    assert {"serve/features", "serve"} <= folders_said("a feature: routes, pages, tools")
+    assert [path for path in touched if not path.startswith(f"{_FEATURE_FOLDER}/")] == [
+        "serve/app.py"
+    ]
+    assert {"serve/features", "serve"} <= documented_folders("a feature: routes, pages, tools")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("change", "edited", "program", "files"),
-    [("a key of a response", KEY, _KEYED, 3), ("an error code, a message", CODE, _REFUSED, 2)],
+    ("change", "edits", "program", "file_count"),
+    [
+        ("a key of a response", NEW_KEY, _CHECK_KEY, 3),
+        ("an error code, a message", NEW_CODE, _CHECK_CODE, 2),
+    ],
 )
-def test_a_key_or_an_error_is_its_declaration_and_what_fills_or_raises_it(
-    tmp_path: Path, change: str, edited: Edit, program: str, files: int
+def test_a_key_or_an_error_needs_its_declaration_and_its_use(
+    tmp_path: Path, change: str, edits: Edit, program: str, file_count: int
 ) -> None:
     copy = tmp_path / "copy"
     copy_program(copy)
 
-    touched = edit(copy, edited)
+    touched = edit(copy, edits)
     run_changed(copy, program, str(tmp_path / "data"))
 
-    assert len(touched) == files
-    assert folders_said(change) >= {Path(one).parent.as_posix() for one in touched}
+    assert len(touched) == file_count
+    assert documented_folders(change) >= {Path(path).parent.as_posix() for path in touched}

@@ -1,13 +1,14 @@
-"""A new filter, as `test_change` makes other changes: of a column that the engine has, of a new one, a flag."""
+"""New filters, made like the changes of `test_change`: on a column of the engine, on a new column, a flag."""
 
 from pathlib import Path
 from typing import Final
 
 import pytest
 
-from tests.changed_copy import Edit, copy_program, edit, folders_said, run_changed
+from tests.changed_copy import Edit, copy_program, documented_folders, edit, run_changed
 
-BOUNDS: Final[Edit] = {
+# The change that adds two bounds on the headcount, a column that the engine already has.
+NEW_BOUNDS: Final[Edit] = {
     "serve/contract/parameters.py": (
         (
             "AVEC_COMPTES: Final",
@@ -30,47 +31,47 @@ SALARIES_MAX: Final = Parameter("salaries_max", 50, "integer", column="effectif"
         ),
     ),
 }
-_FOUND: Final = """
+_CHECK_BOUNDS: Final = """
 import io
 import sys
 from pathlib import Path
 import openpyxl
 from serve.surfaces.mcp.tool_list import tools
 from tests.serve import conformance, world
-from tests.serve.client import serving
-from tests.serve.surfaces.mcp.client import shown
+from tests.serve.client import run_server
+from tests.serve.surfaces.mcp.client import tool_content
 
 data = Path(sys.argv[1])
 data.mkdir()
 world.publish(data)
-with serving(data) as served:
-    customer = served.customer("data")
+with run_server(data) as server:
+    customer = server.customer("data")
     key = customer.headers
     path = "/api/v1/societes?salaries_min=3&salaries_max=40"
-    reply, same = served.ask(path, headers=key), served.ask(path.replace("salaries", "effectif"), headers=key)
+    reply, same = server.ask(path, headers=key), server.ask(path.replace("salaries", "effectif"), headers=key)
     assert reply.json["total"] == same.json["total"] > 0
     assert reply.json["societes"] == same.json["societes"]
     conformance.check("GET", path, 200, reply.headers, reply.body)
-    crossed = served.ask("/api/v1/societes?salaries_min=4&salaries_max=3", headers=key)
+    crossed = server.ask("/api/v1/societes?salaries_min=4&salaries_max=3", headers=key)
     assert crossed.json["parametre"] == "salaries_min"
     assert "salaries_max (3)" in crossed.json["erreur"]["message"]
-    page = served.ask("/?salaries_min=3", headers={"Accept": "text/html"}).body.decode()
+    page = server.ask("/?salaries_min=3", headers={"Accept": "text/html"}).body.decode()
     assert "<legend>Salariés</legend>" in page
     assert 'name="salaries_max"' in page
     assert "Salariés ≥ 3" in page
-    assert shown(served, "search_companies", key, salaries_min=3)["total"] > 0
-    book = served.ask("/api/v1/export?salaries_min=3&lang=en", headers=key)
+    assert tool_content(server, "search_companies", key, salaries_min=3)["total"] > 0
+    book = server.ask("/api/v1/export?salaries_min=3&lang=en", headers=key)
     scope = openpyxl.load_workbook(io.BytesIO(book.body))["Scope"]
     assert ("Employees", "from 3") in {tuple(line[:2]) for line in scope.iter_rows(values_only=True)}
 """
 
-# A column of codes that are the places in the order `score`.
-COLUMN: Final[Edit] = {
+# A new column: its codes are the positions in the order `score`. The numbers that depend on COLUMNS grow with it.
+NEW_COLUMN: Final[Edit] = {
     "shards/kernel/types.py": (
         (
             "\n\nElement = TypeVar",
             """
-NOTE: Final = 9  # the places in `score`
+NOTE: Final = 9  # the positions in `score`
 COLUMNS = 10
 BY_CELL = 17
 KINDS = 18
@@ -101,8 +102,8 @@ LISTED = 262144
             "    if column == NOTE:\n        return high - low\n",
         ),
         (
-            "    if (asked >> CREATION) & 1:\n",
-            """    if (asked >> NOTE) & 1:
+            "    if (conditions >> CREATION) & 1:\n",
+            """    if (conditions >> NOTE) & 1:
         source.code_low[NOTE] = score_place(shard, question.least_keys[NOTE], 0)
         source.code_high[NOTE] = score_place(shard, question.greatest_keys[NOTE], 1)
 """,
@@ -112,7 +113,7 @@ LISTED = 262144
         (
             '    "id": SearchColumn(',
             """    "score": SearchColumn(
-        ("score",), keys=_whole_numbers, number=types.NOTE, codes="score"
+        ("score",), keys=_whole_number_bounds, number=types.NOTE, codes="score"
     ),
 """,
         ),
@@ -137,13 +138,14 @@ NOTE_MAX: Final = Parameter("note_max", 90, "integer", column="score", bound="mo
     ),
     "tests/oracle.py": (
         (
-            '            within(company["actif_eur"]',
-            '            within(company["score"], query, "score"),\n',
+            '            is_within(company["actif_eur"]',
+            '            is_within(company["score"], query, "score"),\n',
         ),
     ),
 }
 
-FLAG: Final[Edit] = {
+# The change that adds a flag: only companies with a date of creation.
+NEW_FLAG: Final[Edit] = {
     "shards/query.py": (("    activites: tuple", "    avec_date: bool = False\n"),),
     "shards/search/columns.py": (("keys=_creation_keys", 'flag="avec_date", '),),
     "serve/contract/parameters.py": (
@@ -162,78 +164,85 @@ FLAG: Final[Edit] = {
     ),
     "tests/oracle.py": (
         (
-            '            within(company["actif_eur"]',
+            '            is_within(company["actif_eur"]',
             '            not query.avec_date or company["date_creation"] is not None,\n',
         ),
     ),
 }
-# Answers as those of the oracle: publication compares them with the naive search, too.
-_COMPARED: Final = """
+# The answers equal those of the oracle; publication also compares the search with a naive search.
+_CHECK_SEARCH: Final = """
 import sys
 from pathlib import Path
 from urllib.parse import urlencode
 from shards.query import Query, Range
 from tests import oracle
 from tests.serve import conformance, world
-from tests.serve.client import serving
-from tests.serve.surfaces.mcp.client import shown
+from tests.serve.client import run_server
+from tests.serve.surfaces.mcp.client import tool_content
 
 data, sent, query = Path(sys.argv[1]), eval(sys.argv[2]), eval(sys.argv[3])
 data.mkdir()
 world.publish(data)
-with serving(data) as served:
-    key = served.customer("integral").headers
+with run_server(data) as server:
+    key = server.customer("integral").headers
     path = f"/api/v1/societes?{urlencode(sent)}"
-    reply = served.ask(path, headers=key)
-    expected = [(one["iso2"], one["id"]) for one in oracle.search(world.COMPANIES, query)]
-    assert [(one["iso2"], one["id"]) for one in reply.json["societes"]] == expected, reply
+    reply = server.ask(path, headers=key)
+    expected = [(company["iso2"], company["id"]) for company in oracle.search(world.COMPANIES, query)]
+    assert [(company["iso2"], company["id"]) for company in reply.json["societes"]] == expected, reply
     assert 0 < len(expected) < len(world.COMPANIES)
     conformance.check("GET", path, 200, reply.headers, reply.body)
-    assert shown(served, "search_companies", key, **sent)["total"] == len(expected)
-    page = served.ask(f"/?{urlencode(sent)}", headers={"Accept": "text/html"}).body.decode()
+    assert tool_content(server, "search_companies", key, **sent)["total"] == len(expected)
+    page = server.ask(f"/?{urlencode(sent)}", headers={"Accept": "text/html"}).body.decode()
     assert f'name="{next(iter(sent))}"' in page
 """
 
 
 @pytest.mark.slow
-def test_bounds_on_a_column_of_the_engine_are_their_declaration_and_their_texts(
+def test_bounds_on_a_column_of_the_engine_need_a_declaration_and_texts(
     tmp_path: Path,
 ) -> None:
     """Parser, errors, documents, tools, form, chips and the sheet of the scope follow."""
     copy = tmp_path / "copy"
     copy_program(copy)
 
-    touched = edit(copy, BOUNDS)
-    run_changed(copy, _FOUND, str(tmp_path / "data"))
+    touched = edit(copy, NEW_BOUNDS)
+    run_changed(copy, _CHECK_BOUNDS, str(tmp_path / "data"))
 
     assert len(touched) == 2
-    assert folders_said("a filter") >= {Path(one).parent.as_posix() for one in touched}
+    assert documented_folders("a filter") >= {Path(path).parent.as_posix() for path in touched}
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("edited", "sent", "query", "files"),
+    ("edits", "sent", "query", "file_count"),
     [
-        (COLUMN, {"note_min": 15, "note_max": 75}, 'Query(ranges=(Range("score", 15, 75),))', 3),
-        (FLAG, {"avec_date": True}, "Query(avec_date=True)", 4),
+        (
+            NEW_COLUMN,
+            {"note_min": 15, "note_max": 75},
+            'Query(ranges=(Range("score", 15, 75),))',
+            3,
+        ),
+        (NEW_FLAG, {"avec_date": True}, "Query(avec_date=True)", 4),
     ],
     ids=["bounds", "flag"],
 )
-def test_a_filter_of_a_new_column_is_its_column_its_parameters_and_their_texts(
-    tmp_path: Path, edited: Edit, sent: dict[str, int], query: str, files: int
+def test_a_filter_of_a_new_column_needs_the_column_parameters_and_texts(
+    tmp_path: Path, edits: Edit, sent: dict[str, int], query: str, file_count: int
 ) -> None:
-    """Beside the kernel, which runs interpreted here, and the oracle. A flag is a field of the query."""
+    """The oracle changes too, and the kernel, which runs interpreted here. A flag is also a field of the query."""
     copy = tmp_path / "copy"
     copy_program(copy)
 
-    touched = edit(copy, edited)
+    touched = edit(copy, edits)
     for compiled in (copy / "shards").rglob("*.so"):
         compiled.unlink()
     sent = {name: int(value) for name, value in sent.items()}
-    run_changed(copy, _COMPARED, str(tmp_path / "data"), repr(sent), query)
+    run_changed(copy, _CHECK_SEARCH, str(tmp_path / "data"), repr(sent), query)
 
-    outside = [one for one in touched if not one.startswith(("shards/kernel/", "tests/"))]
-    assert len(outside) == files
-    told = folders_said("a filter") | folders_said("a filter of a new column, or a flag")
-    for one in touched:  # in a folder that is told, or in one inside it
-        assert told & {folder.as_posix() for folder in Path(one).parents}, one
+    counted_files = [path for path in touched if not path.startswith(("shards/kernel/", "tests/"))]
+    assert len(counted_files) == file_count
+    documented = documented_folders("a filter") | documented_folders(
+        "a filter of a new column, or a flag"
+    )
+    for path in touched:  # in a documented folder or below it
+        assert documented & {folder.as_posix() for folder in Path(path).parents}, path

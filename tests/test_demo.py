@@ -1,6 +1,6 @@
-"""The demonstration: it has every bundled excerpt, each with its date, and is worth a visit.
+"""The demonstration: it has every bundled excerpt with its date, and companies for all kinds of pages.
 
-Counts are lower bounds: what a visitor must find there.
+Most counts are lower bounds.
 """
 
 import json
@@ -20,91 +20,96 @@ from serve.app import PRODUCT
 from shards.generations import generation_files, groups, pointer, reference, register_sources
 from tests import demo
 from tests.serve import exports
-from tests.serve.client import Customer, Served, serving
+from tests.serve.client import Customer, Server, run_server
 from tests.serve.clock import Clock
-from tests.serve.surfaces.site.visitor import Visitor, member
+from tests.serve.surfaces.site.visitor import Visitor, sign_up_member
 
 RAW: Final = TABLES / "raw"
-# The CSV of rows whose JSON is imported, and a legend without its table.
+# A CSV whose rows are imported from JSON, and a legend without its table.
 LEFT_OUT: Final = {RAW / "no" / "enheter_2024_54col.csv", RAW / "ro" / "web_bl_bs_sl_an2023.csv"}
 
 
-def test_every_excerpt_is_imported_by_an_importer_that_there_is() -> None:
-    found = [path for one in demo.excerpts() for path in RAW.glob(one["fichiers"])]
+def test_every_excerpt_has_an_importer() -> None:
+    paths = [path for excerpt in demo.excerpts() for path in RAW.glob(excerpt["fichiers"])]
 
-    assert len(found) == len(set(found))
-    assert {*found, *LEFT_OUT} == {path for path in RAW.glob("*/*")}
-    assert {one["source"] for one in demo.excerpts()} <= REGISTERS.keys()
+    assert len(paths) == len(set(paths))
+    assert {*paths, *LEFT_OUT} == {path for path in RAW.glob("*/*")}
+    assert {excerpt["source"] for excerpt in demo.excerpts()} <= REGISTERS.keys()
 
 
-def test_the_demonstration_has_companies_of_fifteen_countries_or_more(demo_data: Path) -> None:
+def test_the_demonstration_has_companies_of_23_countries_and_15_company_registers_or_more(
+    demo_data: Path,
+) -> None:
     folder = demo_data / str(pointer.current_name(demo_data))
     lists = reference.load((folder / generation_files.REFERENCE).read_bytes())
     sources = register_sources.load((folder / register_sources.SOURCES).read_bytes())
 
-    there = {one.iso2 for one in lists.pays if lists.societes(one.iso2)}
+    countries = {entry.iso2 for entry in lists.pays if lists.societes(entry.iso2)}
     registers = {
         iso2
         for iso2, imports in sources.items()
-        if any(one.table == "companies" and not one.completes(iso2) for one in imports)
+        if any(entry.table == "companies" and not entry.completes(iso2) for entry in imports)
     }
-    assert len(there) >= 23
+    assert len(countries) >= 23
     assert len(registers) >= 15
-    assert there <= sources.keys()
+    assert countries <= sources.keys()
 
 
 def test_every_file_of_the_demonstration_has_a_date(demo_data: Path) -> None:
     folder = demo_data / str(pointer.current_name(demo_data))
     sources = register_sources.load((folder / register_sources.SOURCES).read_bytes())
 
-    found = {
-        (one.source, file.nom): file.origine_date
+    dates = {
+        (entry.source, file.nom): file.origine_date
         for imports in sources.values()
-        for one in imports
-        for file in one.fichiers
+        for entry in imports
+        for file in entry.fichiers
     }
-    assert "inconnue" not in found.values(), found
+    assert "inconnue" not in dates.values(), dates
 
 
-# -- what a visitor finds --------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def served(demo_data: Path) -> Iterator[Served]:
-    with serving(demo_data, now=Clock("2026-11-30T12:00:00")) as found:
-        yield found
+# -- content for visitors --------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")
-def visitor(served: Served) -> Customer:
-    """A customer who may see everything, often."""
-    return served.customer("integral")
+def server(demo_data: Path) -> Iterator[Server]:
+    """A server of the demonstration."""
+    with run_server(demo_data, now=Clock("2026-11-30T12:00:00")) as running_server:
+        yield running_server
 
 
-def _ask(served: Served, visitor: Customer, path: str, **params: str) -> Any:
-    reply = served.ask(f"/api/v1/{path}", headers=visitor.headers, params=params)
+@pytest.fixture(scope="module")
+def customer(server: Server) -> Customer:
+    """A customer of the server, with the largest plan."""
+    return server.customer("integral")
+
+
+def _ask(server: Server, customer: Customer, path: str, **params: str) -> Any:
+    """The JSON of a route, which must answer 200."""
+    reply = server.ask(f"/api/v1/{path}", headers=customer.headers, params=params)
     assert reply.status == 200, reply.json
     return reply.json
 
 
 def _quality(demo_data: Path) -> dict[str, Any]:
+    """The quality report of the build, by country."""
     folder = demo_data / str(pointer.current_name(demo_data))
-    found: dict[str, Any] = json.loads((folder / "quality.json").read_bytes())["pays"]
-    return found
+    countries: dict[str, Any] = json.loads((folder / "quality.json").read_bytes())["pays"]
+    return countries
 
 
 def test_companies_have_turnovers_statements_and_balance_sheets(demo_data: Path) -> None:
-    known = [country["renseignees"] for country in _quality(demo_data).values()]
+    counts = [country["renseignees"] for country in _quality(demo_data).values()]
 
     for field, least in (
         ("ca_eur", 1_000), ("comptes", 1_500), ("total_actif_last", 250), ("tranche_effectif", 5_000),
         ("nace_code", 10_000), ("lei", 100),
     ):  # fmt: skip
-        assert sum(country.get(field, 0) for country in known) >= least, field
+        assert sum(country.get(field, 0) for country in counts) >= least, field
 
 
-def test_what_is_withheld_is_counted_by_its_reason(demo_data: Path) -> None:
-    left_out = _quality(demo_data)["FR"]["lignes_ecartees"]
+def test_withheld_rows_are_counted_by_reason(demo_data: Path) -> None:
+    withheld = _quality(demo_data)["FR"]["lignes_ecartees"]
 
     for reason, least in (
         ("chiffre d'affaires 100 ou 1 000 fois celui des exercices voisins", 20),
@@ -112,41 +117,43 @@ def test_what_is_withheld_is_counted_by_its_reason(demo_data: Path) -> None:
         ("comptes individuels et consolidés selon les exercices", 100),
         ("résultat d'une autre unité que le chiffre d'affaires", 3),
     ):
-        assert left_out.get(reason, 0) >= least, reason
+        assert withheld.get(reason, 0) >= least, reason
 
 
-def test_the_largest_companies_are_those_that_everybody_knows(
-    served: Served, visitor: Customer
-) -> None:
-    found = _ask(served, visitor, "societes", tri="ca_desc", limit="12")["societes"]
+def test_the_largest_companies_are_well_known(server: Server, customer: Customer) -> None:
+    companies = _ask(server, customer, "societes", tri="ca_desc", limit="12")["societes"]
 
-    assert [one["nom"].strip() for one in found[:5]] == [
+    assert [company["nom"].strip() for company in companies[:5]] == [
         "PSA AUTOMOBILES SA", "AIRBUS SAS", "Renault s.a.s.", "C.S.F.", "ITM ALIMENTAIRE INTERNATIONAL",
     ]  # fmt: skip
-    # Nobody sold for more than PSA, and nobody of the first twelve for less than five milliards.
-    assert all(5e9 < one["ca_eur"] < 65e9 for one in found)
+    # The twelve largest turnovers are between 5 and 65 billion euros.
+    assert all(5e9 < company["ca_eur"] < 65e9 for company in companies)
 
 
-def test_ten_companies_or_more_are_in_a_group(
-    demo_data: Path, served: Served, visitor: Customer
+def test_sixty_companies_or_more_are_in_groups_and_some_groups_link_two_of_them(
+    demo_data: Path, server: Server, customer: Customer
 ) -> None:
     folder = demo_data / str(pointer.current_name(demo_data))
     links = groups.read(folder / groups.GROUPS)
-    ends = {str(lei, "ascii") for name in ("child", "parent") for lei in links.rows[name].tolist()}
-    found: list[dict[str, str]] = []
-    for lei in sorted(ends):
-        reply = served.ask(f"/api/v1/identifiants/{lei}", headers=visitor.headers)
-        found += reply.json["candidats"] if reply.status == 200 else []
+    leis = {str(lei, "ascii") for name in ("child", "parent") for lei in links.rows[name].tolist()}
+    companies: list[dict[str, str]] = []
+    for lei in sorted(leis):
+        reply = server.ask(f"/api/v1/identifiants/{lei}", headers=customer.headers)
+        companies += reply.json["candidats"] if reply.status == 200 else []
 
-    assert len(found) >= 60
-    named = [
+    assert len(companies) >= 60
+    groups_with_companies = [
         group
-        for one in found[:40]
-        if (group := _ask(served, visitor, f"societes/{one['iso2']}/{one['id']}/groupe"))["sources"]
+        for company in companies[:40]
+        if (group := _ask(server, customer, f"societes/{company['iso2']}/{company['id']}/groupe"))[
+            "sources"
+        ]
         and any(link["societe"] for link in (*group["parents"], *group["enfants"]))
     ]
-    assert len(named) >= 5  # a link to another company of the demonstration
-    assert {source["source"] for one in named for source in one["sources"]} == {"gleif-rr"}
+    assert len(groups_with_companies) >= 5  # a link to another company of the demonstration
+    assert {
+        source["source"] for company in groups_with_companies for source in company["sources"]
+    } == {"gleif-rr"}
 
 
 @pytest.mark.parametrize(
@@ -157,15 +164,16 @@ def test_ten_companies_or_more_are_in_a_group(
         "travaux-de-construction-specialises",
     ],
 )
-def test_a_market_has_quartiles(served: Served, visitor: Customer, sector: str) -> None:
-    found = _ask(served, visitor, "analyses/marche", pays="FR", secteur=sector)
+def test_a_market_has_quartiles(server: Server, customer: Customer, sector: str) -> None:
+    market = _ask(server, customer, "analyses/marche", pays="FR", secteur=sector)
 
-    assert found["taille"]["avec_ca"] >= 10
-    assert found["taille"]["p25"] < found["taille"]["mediane"] < found["taille"]["p75"]
+    assert market["taille"]["avec_ca"] >= 10
+    assert market["taille"]["p25"] < market["taille"]["mediane"] < market["taille"]["p75"]
 
 
-# -- a company for each kind of page (seeds/WALK.md names them, too) ---------------------------------
+# -- a company for each kind of page (also in seeds/WALK.md) ---------------------------------
 
+# Companies whose pages show a chart, a balance sheet, most ratios, and a group.
 CHART, BALANCE, RATIOS = "FR/383474814", "UK/00944111", "EE/11966711"
 GROUP: Final = "NL/O1A2ET91OUYOZUUJI538"
 
@@ -174,112 +182,129 @@ def test_the_counts_of_the_readme_are_those_of_the_build(
     demo_data: Path,
 ) -> None:
     countries = _quality(demo_data)
-    counts = {"companies of 25 countries": sum(one["gardees"] for one in countries.values())}
+    # By the words that follow the count in seeds/README.md.
+    counts = {
+        "companies of 25 countries": sum(country["gardees"] for country in countries.values())
+    }
     for field, words in (
         ("ca_eur", "with a turnover"), ("comptes", "with statements"),
         ("total_actif_last", "with a balance sheet"), ("lei", "with an LEI"),
     ):  # fmt: skip
-        counts[words] = sum(one["renseignees"].get(field, 0) for one in countries.values())
+        counts[words] = sum(country["renseignees"].get(field, 0) for country in countries.values())
     counts["lines) belong to companies"] = sum(
-        one["lignes_ecartees"].get("société absente", 0)
-        for iso2, one in countries.items()
+        country["lignes_ecartees"].get("société absente", 0)
+        for iso2, country in countries.items()
         if iso2 != "FR"
     )
-    said = " ".join((TABLES / "README.md").read_text(encoding="utf-8").split())
+    text = " ".join((TABLES / "README.md").read_text(encoding="utf-8").split())
 
     assert [
-        words for words, n in counts.items() if f"{n:,} {words}".replace(",", " ") not in said
+        words
+        for words, count in counts.items()
+        if f"{count:,} {words}".replace(",", " ") not in text
     ] == []
 
 
-def test_a_record_has_a_chart_peers_and_comparable_companies(served: Served) -> None:
-    person, _ = member(served, "integral")
+def test_a_record_has_a_chart_peers_and_comparable_companies(server: Server) -> None:
+    person, _ = sign_up_member(server, "integral")
     person.get(f"/societes/{CHART}")
     person.send(f"/societes/{CHART}")
     page = person.get(f"/societes/{CHART}")
 
     assert '<svg class="chart"' in page.html and '<svg class="hist"' in page.html
-    # Comparable companies, each with its turnover; one far from the size of this one says so.
+    # Comparable companies, each with its turnover; a company of a very different size has a remark.
     assert len(re.findall(r"Md€ ·(?: [^·]+·)? FR", page.text)) == 5
 
 
-def test_a_record_has_a_balance_sheet(served: Served, visitor: Customer) -> None:
-    lines = _ask(served, visitor, f"societes/{BALANCE}")["comptes"]
+def test_a_record_has_a_balance_sheet(server: Server, customer: Customer) -> None:
+    lines = _ask(server, customer, f"societes/{BALANCE}")["comptes"]
 
     assert {"bilan_actif", "bilan_passif"} <= {line["etat"] for line in lines}
     assert len({line["exercice"] for line in lines}) == 2
 
 
-def test_a_record_has_a_group(served: Served, visitor: Customer) -> None:
-    assert "Sociétés mères" in Visitor(served).get(f"/societes/{GROUP}").text
-    found = _ask(served, visitor, f"societes/{GROUP}/groupe")
-    assert [one["societe"] and one["societe"]["nom"] for one in found["parents"]] == [
+def test_a_record_has_a_group(server: Server, customer: Customer) -> None:
+    assert "Sociétés mères" in Visitor(server).get(f"/societes/{GROUP}").text
+    group = _ask(server, customer, f"societes/{GROUP}/groupe")
+    assert [parent["societe"] and parent["societe"]["nom"] for parent in group["parents"]] == [
         "Air Products Holdings B.V.", None,
     ]  # fmt: skip
 
 
-def test_an_analysis_has_most_ratios(served: Served, visitor: Customer) -> None:
-    found = _ask(served, visitor, f"societes/{RATIOS}/analyses/entreprise")["ratios"]
+def test_an_analysis_has_most_ratios(server: Server, customer: Customer) -> None:
+    ratios = _ask(server, customer, f"societes/{RATIOS}/analyses/entreprise")["ratios"]
 
-    known = [one for one in found if any(year["valeur"] is not None for year in one["valeurs"])]
-    assert (len(known), len(found)) == (13, 21)
+    with_values = [
+        ratio for ratio in ratios if any(year["valeur"] is not None for year in ratio["valeurs"])
+    ]
+    assert (len(with_values), len(ratios)) == (13, 21)
 
 
 def test_a_workbook_has_a_sheet_for_each_company_with_statements(
-    served: Served, visitor: Customer
+    server: Server, customer: Customer
 ) -> None:
-    ids = ",".join(one.replace("/", ":") for one in (CHART, BALANCE, RATIOS, GROUP))
-    reply = exports.get(served, visitor, ids=ids)
+    ids = ",".join(company.replace("/", ":") for company in (CHART, BALANCE, RATIOS, GROUP))
+    reply = exports.get_export(server, customer, ids=ids)
 
     assert reply.status == 200
     names = load_workbook(BytesIO(reply.body)).sheetnames
-    own = [one.replace("/", " ") for one in (CHART, RATIOS, BALANCE)]
-    assert [name for name in names if re.match("[A-Z]{2} ", name)] == own
+    expected = [company.replace("/", " ") for company in (CHART, RATIOS, BALANCE)]
+    assert [name for name in names if re.match("[A-Z]{2} ", name)] == expected
 
 
-def test_the_examples_of_the_first_page_find_as_many_as_they_say(
-    served: Served, visitor: Customer
+def test_the_examples_of_the_first_page_have_the_totals_that_they_show(
+    server: Server, customer: Customer
 ) -> None:
-    html = Visitor(served).get("/").html.partition('class="chips"')[2].partition("</ul>")[0]
-    found = re.findall(r'<a href="([^"]*)">.*?<small>([^<]*)</small>', html)
+    html = Visitor(server).get("/").html.partition('class="chips"')[2].partition("</ul>")[0]
+    examples = re.findall(r'<a href="([^"]*)">.*?<small>([^<]*)</small>', html)
 
-    assert len(found) >= 3
-    for href, number in found:
+    assert len(examples) >= 3
+    for href, number in examples:
         params = dict(parse_qsl(urlsplit(href.replace("&amp;", "&")).query))
-        total = _ask(served, visitor, "societes", **params)["total"]
+        total = _ask(server, customer, "societes", **params)["total"]
         assert total == int(re.sub(r"\D", "", number)) > 0, href
 
 
-def test_the_bodies_of_the_documentation_name_what_there_is(
-    served: Served, visitor: Customer
+def test_the_bodies_of_the_documentation_name_companies_of_the_demonstration(
+    server: Server, customer: Customer
 ) -> None:
-    shown = {(one.id, body.name): body.value for one in PRODUCT.operations for body in one.bodies}
-    for one in shown["watchChanges", "ids"]["ids"]:
-        _ask(served, visitor, f"societes/{one.replace(':', '/')}")
-    wanted = shown["watchChanges", "recherche"]["recherche"]
-    export = shown["exportCompaniesFromBody", "export"]
-    for filters in (wanted, {name: export[name] for name in ("pays", "q")}):
+    bodies = {
+        (operation.id, body.name): body.value
+        for operation in PRODUCT.operations
+        for body in operation.bodies
+    }
+    for company in bodies["watchChanges", "ids"]["ids"]:
+        _ask(server, customer, f"societes/{company.replace(':', '/')}")
+    search = bodies["watchChanges", "recherche"]["recherche"]
+    export = bodies["exportCompaniesFromBody", "export"]
+    for filters in (search, {name: export[name] for name in ("pays", "q")}):
         strings = {name: str(value) for name, value in filters.items()}
-        assert _ask(served, visitor, "societes", **strings)["total"] > 0, filters
-    body = json.dumps(shown["matchCompanies", "lines"]).encode()
-    reply = exports.post(served, visitor, body, "/api/v1/rapprochement")
+        assert _ask(server, customer, "societes", **strings)["total"] > 0, filters
+    body = json.dumps(bodies["matchCompanies", "lines"]).encode()
+    reply = exports.post_json(server, customer, body, "/api/v1/rapprochement")
     assert reply.json["resultats"][0]["verdict"] == "sur", reply.json
-    assert len(shown) == 4  # a new example needs a question here
+    for operation_id in ("reconcileFromForm", "reconcileFromFormAtAddress"):
+        form = bodies[operation_id, "queries"]
+        assert _ask(server, customer, "reconciliation", **form)["q0"]["result"]
+    assert len(bodies) == 6  # a new example needs a check here
 
 
-def test_the_walk_says_what_there_is(served: Served, visitor: Customer) -> None:
+def test_the_figures_of_the_walk_are_those_of_the_demonstration(
+    server: Server, customer: Customer
+) -> None:
+    """The walk, seeds/WALK.md, guides a reader through the demonstration and names figures of its pages."""
     walk = " ".join((TABLES / "WALK.md").read_text(encoding="utf-8").split())
-    first = Visitor(served).get("/").text
-    for told, shown in (("23 French restaurants", "1 M€ 23"), ("15 companies with", "Estonie 15"),
+    first_page = Visitor(server).get("/").text
+    for sentence, text in (("23 French restaurants", "1 M€ 23"), ("15 companies with", "Estonie 15"),
                         ("266 software companies", "logiciel 266")):  # fmt: skip
-        assert told in walk and shown in first, told
+        assert sentence in walk and text in first_page, sentence
 
-    largest = _ask(served, visitor, "societes", pays="FR", secteur="restauration", tri="ca_desc")
-    names = [(one["nom"], round(one["ca_eur"] / 1e6)) for one in largest["societes"][:2]]
+    largest = _ask(server, customer, "societes", pays="FR", secteur="restauration", tri="ca_desc")
+    names = [(row["nom"], round(row["ca_eur"] / 1e6)) for row in largest["societes"][:2]]
     assert names == [("COMPASS GROUP FRANCE", 930), ("ELRES", 707)]
-    assert "N° 1 sur 25" in Visitor(served).get(f"/societes/{CHART}").text
+    assert "N° 1 sur 25" in Visitor(server).get(f"/societes/{CHART}").text
 
-    market = _ask(served, visitor, "analyses/marche", pays="FR", secteur="restauration")
+    market = _ask(server, customer, "analyses/marche", pays="FR", secteur="restauration")
     size = market["taille"]
     quartiles = [round(size[name] / 1e6) for name in ("p25", "mediane", "p75")]
     assert (market["total"], size["avec_ca"], quartiles) == (84, 23, [50, 75, 226])

@@ -1,4 +1,4 @@
-"""The documents are tested too: what the code does, they say; what they show, the code does."""
+"""The documents agree with the code: tables of the format, example bytes, limits, counts."""
 
 import re
 from pathlib import Path
@@ -23,7 +23,9 @@ FORMAT_MD = (ROOT / "shards" / "FORMAT.md").read_text()
 def test_every_table_is_in_the_format_specification() -> None:
     section = FORMAT_MD.split("## 4 ")[0].split("## 3 ")[1]
 
-    assert re.findall(r"^\| `(\w+)` ", section, re.MULTILINE) == [t.decode() for t in format.TABLES]
+    assert re.findall(r"^\| `(\w+)` ", section, re.MULTILINE) == [
+        table.decode() for table in format.TABLES
+    ]
 
 
 def test_every_key_is_in_the_format_specification() -> None:
@@ -35,12 +37,12 @@ def test_every_key_is_in_the_format_specification() -> None:
     assert documented == [(name, types[dtype]) for name, dtype in format.KEYS.items()]
 
 
-def test_the_format_specification_is_of_the_version_that_the_code_writes() -> None:
+def test_the_format_specification_has_the_version_that_the_code_writes() -> None:
     assert FORMAT_MD.startswith(f"# Shard format {format.FORMAT_VERSION}\n")
     assert f"\n- {format.FORMAT_VERSION}: " in FORMAT_MD
 
 
-def test_the_example_bytes_in_the_format_specification_are_what_the_code_writes() -> None:
+def test_the_example_bytes_in_the_format_specification_are_those_of_the_code() -> None:
     layout = (Cell("62", "62.0", 0, 1, 2, 1), Cell(None, None, 2, 2, 3, 0))
 
     assert f"`{format.pack_header(Header('EE', 305_069)).hex(' ')}`" in FORMAT_MD
@@ -49,26 +51,32 @@ def test_the_example_bytes_in_the_format_specification_are_what_the_code_writes(
 
 
 def test_the_limits_in_the_format_specification_are_those_of_the_code() -> None:
-    text = " ".join(FORMAT_MD.split())  # however it is wrapped
+    text = " ".join(FORMAT_MD.split())  # without line breaks
 
     assert f"first {format.TOP_ROWS:,} rows".replace(",", " ") in text
-    assert f"a {format.HEAVY_SHARE}th of the rows, and than {format.HEAVY_LEAST:,}" in text
-    assert f"than a {format.COUNTED_SHARE}th, and than {format.COUNTED_LEAST:,}" in text
+    assert (
+        f"a {format.HEAVY_SHARE}th of the rows of the shard and more than {format.HEAVY_LEAST:,}"
+        in text
+    )
+    assert f"than a {format.COUNTED_SHARE}th, and more than {format.COUNTED_LEAST:,}" in text
     assert f"first four bytes, which are always `{format.ZSTD_MAGIC.hex(' ')}`" in text
     assert f"than a {format.PHRASE_SHARE}nd of the rows" in text
-    assert f"a {format.HEAVY_SHARE}th of the rows, and than {format.HEADED_LEAST:,}" in text
+    assert (
+        f"a {format.HEAVY_SHARE}th of the rows of the shard, and of more than "
+        f"{format.HEADED_LEAST:,}" in text
+    )
     assert f"its first {format.HEAD_ROWS} rows in each of the orders `{' '.join(ORDERS)}`" in text
     assert f"of {format.TOP_LEAST:,} rows or more".replace(",", " ") in text
     assert f"every {format.SAMPLED}th suffix" in text
     assert f"every {format.OWNED}th byte" in text
-    assert f"by the {format.SUFFIX_BYTES} bytes from there on" in text
+    assert f"by the {format.SUFFIX_BYTES} bytes at their offset" in text
 
 
 def test_the_counts_in_the_documents_are_those_of_the_code() -> None:
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     architecture = (ROOT / "ARCHITECTURE.md").read_text(encoding="utf-8")
     countries, sectors = len(seed_tables.rows("pays.csv")), len(seed_tables.rows("secteurs.csv"))
-    own = {
+    with_register = {
         country
         for register in REGISTERS.values()
         if register.table == "companies" and not register.complement
@@ -78,7 +86,7 @@ def test_the_counts_in_the_documents_are_those_of_the_code() -> None:
 
     assert re.findall(r"(\d+) read-only tools", readme) == [str(len(tools(PRODUCT)))]
     assert re.findall(r"the (\d+) sectors", readme) == [str(sectors)]
-    assert f"company registers of {len(own)} countries are in" in readme
-    assert f"for the other {WORDS[countries - len(own)]}." in readme
+    assert f"company registers of {len(with_register)} countries, and GLEIF" in readme
+    assert f"for the other {WORDS[countries - len(with_register)]}." in readme
     assert re.findall(r"companies of (\d+) countries", architecture) == [str(countries)]
     assert re.findall(r"rows of (\w+) orders", architecture) == [WORDS[len(ORDERS)]]

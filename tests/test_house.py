@@ -1,4 +1,4 @@
-"""The rules of ARCHITECTURE.md that no linter knows: names, opening lines, places that catch all."""
+"""The rules of ARCHITECTURE.md that no linter checks: names, opening lines, modules that catch every error."""
 
 import ast
 import re
@@ -14,11 +14,11 @@ from tests.prose import DOCUMENTS, FOLDERS, ROOMS, expect_none, modules, name, t
 LONGEST_LINE: Final = 120
 LONGEST_DOCUMENTS: Final = {"README.md": 150, "ARCHITECTURE.md": 250, "tests/bench/RESULTS.md": 150}
 
-# The places that catch every error: a request is answered with an id to report, and nobody awaits the other.
+# The modules that catch every error: `app` answers the request with an id, `store_holder` tries again.
 CATCHING_ALL: Final = ["serve/access/store_holder.py", "serve/http/app.py"]
 
-# A first line names a thing or commands; a clause without a noun makes a riddle of it.
-RIDDLES: Final = frozenset({"how", "that", "what", "where", "which", "who", "whose", "why"})
+# The first line of a module is a noun phrase or an imperative, not a clause, so it does not begin with such a word.
+QUESTION_WORDS: Final = frozenset({"how", "that", "what", "where", "which", "who", "whose", "why"})
 
 # The folders whose packages `serve/app.py` lists.
 LISTED_IN_APP: Final = [ROOT / "serve/features", ROOT / "serve/surfaces"]
@@ -29,21 +29,28 @@ PACKAGES: Final = [path.parent for path in modules(*ROOMS) if path.name == "__in
 def test_every_folder_with_modules_is_a_package() -> None:
     folders = {path.parent for path in modules(*FOLDERS)}
 
-    expect_none((name(f),) for f in sorted(folders) if not (f / "__init__.py").exists())
+    expect_none(
+        (name(folder),) for folder in sorted(folders) if not (folder / "__init__.py").exists()
+    )
 
 
-def test_a_package_says_what_it_holds() -> None:
-    """In three lines or more: what is here, and in what order to read it."""
-    docstrings = {p: ast.get_docstring(tree(p / "__init__.py")) or "" for p in PACKAGES}
+def test_a_package_describes_its_content() -> None:
+    """A description has three lines or more: the content, and an order for reading."""
+    docstrings = {
+        package: ast.get_docstring(tree(package / "__init__.py")) or "" for package in PACKAGES
+    }
 
-    expect_none((name(p), d) for p, d in docstrings.items() if len(d.splitlines()) < 3)
+    expect_none(
+        (name(package), docstring)
+        for package, docstring in docstrings.items()
+        if len(docstring.splitlines()) < 3
+    )
 
 
 def test_a_package_names_each_of_its_modules() -> None:
-    """So nobody has to open a file to learn that it exists.
+    """A package may name a module for all packages below it, as `serve.features` names `operations`.
 
-    A package above may name a module for all packages below it, as `serve.features` does for `operations`. A feature is
-    in no list but that of `serve/app.py`.
+    Features are listed only in `serve/app.py`.
     """
     expect_none(
         (name(package), module)
@@ -59,7 +66,7 @@ def test_a_package_names_each_of_its_modules() -> None:
 
 
 def _names_in(package: Path) -> set[str]:
-    """The modules and packages of a package, but for those that start programs."""
+    """The modules and packages of a package, except programs."""
     packages = {path.parent.name for path in package.glob("*/__init__.py")}
     return packages | {path.stem for path in package.glob("*.py")} - {"__init__", "__main__"}
 
@@ -70,7 +77,8 @@ def test_a_module_opens_with_a_noun_or_an_imperative() -> None:
         for path in modules(*FOLDERS)
         if path.stat().st_size
         for opening in [(ast.get_docstring(tree(path)) or "no docstring").split(".")[0]]
-        if opening.split()[0].lower().rstrip(",:") in {*RIDDLES, "no"}
+        # "no" is the first word of a missing docstring.
+        if opening.split()[0].lower().rstrip(",:") in {*QUESTION_WORDS, "no"}
     )
 
 
@@ -81,7 +89,7 @@ def test_a_class_name_has_one_meaning() -> None:
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(name(path))
 
-    expect_none((cls, *paths) for cls, paths in places.items() if len(paths) > 1)
+    expect_none((class_name, *paths) for class_name, paths in places.items() if len(paths) > 1)
 
 
 def test_no_mark_of_unfinished_work_is_left() -> None:
@@ -97,7 +105,7 @@ def test_no_mark_of_unfinished_work_is_left() -> None:
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name)
 def test_no_line_of_a_document_is_too_long(document: Path) -> None:
-    """The specification in seeds/spec is exempt: it is a copy, kept as it was given."""
+    """The specification in seeds/spec is exempt: it is an unchanged copy."""
     lines = document.read_text(encoding="utf-8").splitlines()
 
     expect_none((number, line) for number, line in enumerate(lines, 1) if len(line) > LONGEST_LINE)
@@ -110,8 +118,8 @@ def test_a_document_that_everybody_reads_is_short(document: str) -> None:
     assert length <= LONGEST_DOCUMENTS[document]
 
 
-def test_a_parameter_is_named_after_what_it_holds() -> None:
-    """Its noun tells a reader more than that it was found, or that there is one."""
+def test_no_parameter_is_named_found_or_one() -> None:
+    """A noun for the value says more."""
     expect_none(
         (name(path), node.name, node.lineno, argument.arg)
         for path in modules(*ROOMS)
@@ -122,8 +130,8 @@ def test_a_parameter_is_named_after_what_it_holds() -> None:
     )
 
 
-def test_few_places_catch_every_error() -> None:
-    found = [
+def test_few_modules_catch_every_error() -> None:
+    paths = [
         name(path)
         for path in modules(*ROOMS)
         for node in ast.walk(tree(path))
@@ -132,13 +140,13 @@ def test_few_places_catch_every_error() -> None:
         and node.type.id == "Exception"
     ]
 
-    assert sorted(found) == CATCHING_ALL
+    assert sorted(paths) == CATCHING_ALL
 
 
 def test_only_billing_counts_calls_credits_and_exports() -> None:
-    """Whatever an entrance is, it counts by one set of rules (D5)."""
+    """All entrances count by the same rules (D5)."""
     counting = {"take", "give_back", "take_and_charge", "reserve", "commit", "release"}
-    found = {
+    paths = {
         name(path)
         for path in modules(*ROOMS)
         for node in ast.walk(tree(path))
@@ -147,4 +155,4 @@ def test_only_billing_counts_calls_credits_and_exports() -> None:
         and ast.unparse(node.value).rpartition(".")[2] == "store"
     }
 
-    assert found == {"serve/access/billing.py"}
+    assert paths == {"serve/access/billing.py"}

@@ -1,4 +1,4 @@
-"""Promises of README.md, kept: its commands on the bundled excerpts, its links, its targets."""
+"""README.md: its commands work on the bundled excerpts, its links and targets exist."""
 
 import json
 import re
@@ -21,7 +21,7 @@ README: Final = (ROOT / "README.md").read_text()
 ADDRESS: Final = "http://127.0.0.1:8080"
 
 # A command, and the JSON that the document shows below it.
-_SHOWN: Final = re.compile(r"```sh\n(curl [^\n]+)\n```\n\n```json\n(.*?)\n```", re.DOTALL)
+_EXAMPLE: Final = re.compile(r"```sh\n(curl [^\n]+)\n```\n\n```json\n(.*?)\n```", re.DOTALL)
 _CURL: Final = re.compile(r"^curl [^|#\n]+", re.MULTILINE)
 
 
@@ -32,13 +32,16 @@ class Demo(NamedTuple):
     key: str
 
 
-class Answer(NamedTuple):
+class Reply(NamedTuple):
+    """The status and the body of an answer."""
+
     status: int
     body: bytes
 
 
 @pytest.fixture(scope="module")
 def demo(demo_data: Path) -> Iterator[Demo]:
+    """The server, started as a user starts it."""
     state = str(demo_data.with_name("state"))
     account = _quota(state, "account", "create", "--plan", "data", "--api-tool")["account"]
     key = _quota(state, "key", "create", account)["key"]
@@ -50,37 +53,35 @@ def demo(demo_data: Path) -> Iterator[Demo]:
         assert server.stdout
         yield Demo(server.stdout.readline().strip(), key)
         server.terminate()
-        assert server.wait(timeout=20) == 0
+        assert server.wait(timeout=120) == 0
 
 
 def test_the_search_shows_the_lines_that_the_readme_shows(demo: Demo) -> None:
-    command, shown = _SHOWN.findall(README)[0]
-    curl, tool, head = command.split(" | ")
-    assert (tool, head[:6]) == ("python3 -m json.tool", "head -")
+    command, expected = _EXAMPLE.findall(README)[0]
+    curl, formatter, head = command.split(" | ")
+    assert (formatter, head[:6]) == ("python3 -m json.tool", "head -")
 
-    lines = _run([sys.executable, "-m", "json.tool"], _answer(demo, curl).body).splitlines()
+    lines = _run([sys.executable, "-m", "json.tool"], _send(demo, curl).body).splitlines()
 
-    assert "\n".join(lines[: int(head[6:])]) == shown
+    assert "\n".join(lines[: int(head[6:])]) == expected
 
 
 def test_every_curl_of_the_readme_is_answered(demo: Demo) -> None:
     commands = _CURL.findall(README)
 
-    answers = {command: _answer(demo, command) for command in commands}
+    replies = {command: _send(demo, command) for command in commands}
 
-    assert len(answers) == 11
-    assert [command for command, answer in answers.items() if answer.status != 200] == []
-    files = [answer.body for command, answer in answers.items() if "/export" in command]
-    assert [body[:2] for body in files] == [
-        b"PK",
-        "\ufeff".encode()[:2],
-    ]  # a workbook, a CSV with its mark
+    assert len(replies) == 11  # so the pattern misses no command
+    assert [command for command, reply in replies.items() if reply.status != 200] == []
+    files = [reply.body for command, reply in replies.items() if "/export" in command]
+    # The first bytes of a workbook (a zip), and of a CSV with a byte order mark.
+    assert [body[:2] for body in files] == [b"PK", "\ufeff".encode()[:2]]
 
 
 def test_the_configuration_of_a_tool_client_is_json() -> None:
-    found = re.findall(r"`(\{\"mcpServers\".*?)`", README)
+    configurations = re.findall(r"`(\{\"mcpServers\".*?)`", README)
 
-    assert [json.loads(text)["mcpServers"]["societes"]["url"] for text in found] == [
+    assert [json.loads(text)["mcpServers"]["societes"]["url"] for text in configurations] == [
         f"{ADDRESS}/api/mcp"
     ]
 
@@ -109,8 +110,8 @@ def test_every_make_target_that_the_readme_names_exists() -> None:
     assert {"help", "setup", "demo", "test", "check", "bench"} <= targets
 
 
-def _answer(demo: Demo, command: str) -> Answer:
-    """The answer to a curl command of README.md, asked of the server of the test."""
+def _send(demo: Demo, command: str) -> Reply:
+    """Send the request of a curl command of README.md to the server of the test; returns the reply, also an error."""
     words = shlex.split(command.replace("$KEY", demo.key))
     request = urllib.request.Request(_url(words).replace(ADDRESS, demo.address))
     for option, value in pairwise(words):
@@ -121,23 +122,26 @@ def _answer(demo: Demo, command: str) -> Answer:
             request.add_header("Content-Type", "application/json")
     try:
         with urllib.request.urlopen(request) as response:
-            return Answer(response.status, response.read())
+            return Reply(response.status, response.read())
     except urllib.error.HTTPError as error:
         with error:
-            return Answer(error.code, error.read())
+            return Reply(error.code, error.read())
 
 
 def _url(words: list[str]) -> str:
+    """The address of a curl command."""
     [url] = [word for word in words if word.startswith(ADDRESS)]
     return url
 
 
 def _quota(state: str, *arguments: str) -> dict[str, Any]:
+    """The JSON of a command of `quota`."""
     command = [sys.executable, "-m", "quota", "--state", state, *arguments, "--json"]
-    found: dict[str, Any] = json.loads(_run(command))
-    return found
+    answer: dict[str, Any] = json.loads(_run(command))
+    return answer
 
 
-def _run(command: list[str], given: bytes = b"") -> str:
-    done = subprocess.run(command, cwd=ROOT, input=given, capture_output=True, check=True)
+def _run(command: list[str], stdin: bytes = b"") -> str:
+    """Run a command, which must succeed; return its output."""
+    done = subprocess.run(command, cwd=ROOT, input=stdin, capture_output=True, check=True)
     return done.stdout.decode()

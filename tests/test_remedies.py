@@ -1,4 +1,4 @@
-"""An error that reaches a user says what to do next: in the tables of texts, and in the messages of commands."""
+"""Every error that reaches a user has a remedy: in the tables of texts, and in the messages of commands."""
 
 import ast
 import re
@@ -11,7 +11,7 @@ from serve.contract import errors
 from serve.contract.errors import MESSAGES
 
 ROOT: Final = Path(errors.__file__).parents[2]
-# Parts of a message whose other part has the remedy, and remedies that are a fact.
+# Parts of a message that has its remedy in another part, and messages whose remedy is a fact.
 PARTS: Final = {
     "paiement", "devis", "comptes", "exports", "paiement_indisponible", "paiement_sans_effet", "valeur_comme",
     "chaine_de_requete", "en_tete", "la_requete", "proches", "pays_endommage", "sans_generation", "magasin_ferme",
@@ -20,12 +20,13 @@ PARTS: Final = {
     "parametres_admis", "recherche", "offre_la_plus_haute", "exports_a_venir", "outil_necessaire",
 }  # fmt: skip
 
-# A value that lists what may be sent, or is itself a remedy; the path of a page or route that helps; a command.
+# A value that lists the allowed values or is a remedy; the path of a page or route that helps; a command.
 _POINTER: Final = r"\{(?:known|remedy|allowed|routes|types|wanted|why|fault|refusal|offre|shown_2)(?:!r)?\}|/[a-z]|`"
+# A French remedy has a verb in the imperative (`-ez`).
 FRENCH: Final = re.compile(rf"\b(?!(?:avez|chez|assez)\b)\w+ez\b|il faut|{_POINTER}")
 _VERBS: Final = (
     "add ask begin build call cast check choose compact correct create delete download drop "
-    "encode exchange fetch give go import install invite keep leave look make mend mount move "
+    "encode exchange fetch give go import install invite join keep leave look make mend mount move "
     "name omit open pip put raise read rebuild reload remove rename repeat report restore retry "
     "return revoke run save see send set shorten sort spread start stop swap take try use verify "
     "wait write"
@@ -36,9 +37,9 @@ ENGLISH: Final = re.compile(
     re.IGNORECASE,
 )
 
-# The errors that end a command with their text. Those of mirrors that may pass (FaultError, AbsentError) get their
-# remedy where they are given up, and FilingError is a reason in a report.
-SHOWN: Final = frozenset({
+# The errors whose text ends a command. Temporary errors of mirrors (FaultError, AbsentError) get their remedy where the
+# mirror gives up; FilingError is a reason in a report.
+COMMAND_ERRORS: Final = frozenset({
     "ArgumentTypeError", "BuildError", "ConfigError", "CorruptError", "DeclarationError", "FetchError", "FormulaError",
     "GenerationError", "ImplausibleError", "InputError", "MakingError", "NightlyConfigError", "NotAllowedError",
     "ObjectionsError", "OutOfOrderError", "StoreUnavailable", "WorkersError",
@@ -48,93 +49,94 @@ SHOWN: Final = frozenset({
 
 
 @pytest.mark.parametrize("name", sorted(MESSAGES.keys() - PARTS))
-def test_a_text_of_an_error_says_what_to_do_in_both_languages(name: str) -> None:
+def test_a_text_of_an_error_has_a_remedy_in_both_languages(name: str) -> None:
     text = MESSAGES[name].text
 
     assert FRENCH.search(text.fr)
     assert ENGLISH.search(text.en)
 
 
-def test_a_part_without_a_remedy_is_there() -> None:
+def test_every_listed_part_is_a_message() -> None:
     assert PARTS - MESSAGES.keys() == set()
 
 
-def test_a_message_of_a_command_says_what_to_do() -> None:
-    silent = []
+def test_a_message_of_a_command_has_a_remedy() -> None:
+    without_remedy = []
     for room in ("pipeline", "quota", "serve", "shards", "seeds"):
         for path in sorted((ROOT / room).rglob("*.py")):
-            for place, text in _messages(ast.parse(path.read_text(encoding="utf-8"))):
+            for line, text in _messages(ast.parse(path.read_text(encoding="utf-8"))):
                 if not ENGLISH.search(text):
-                    silent.append(f"{path.relative_to(ROOT)}:{place}: {text}")
+                    without_remedy.append(f"{path.relative_to(ROOT)}:{line}: {text}")
 
-    assert silent == []
+    assert without_remedy == []
 
 
-def test_no_text_of_an_error_stands_beside_the_tables() -> None:
-    """A pair of texts that a module with errors writes itself would not be read above."""
-    beside = []
+def test_texts_of_errors_are_only_in_the_tables() -> None:
+    """A pair of texts in a module with errors would escape the tests above."""
+    pairs = []
     for path in sorted((ROOT / "serve").rglob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"))
-        # The titles of pages, and mails: neither is an error.
-        if path.name in ("render.py", "outbox.py") or not _knows_errors(tree):
+        # Titles of pages and mails are not errors.
+        if path.name in ("render.py", "outbox.py") or not _imports_errors(tree):
             continue
         for node in ast.walk(tree):
             if isinstance(node, ast.Tuple) and len(node.elts) == 2 and _is_pair(node):
-                beside.append(f"{path.relative_to(ROOT)}:{node.lineno}")
+                pairs.append(f"{path.relative_to(ROOT)}:{node.lineno}")
 
-    assert beside == []
+    assert pairs == []
 
 
-def _knows_errors(tree: ast.AST) -> bool:
+def _imports_errors(tree: ast.AST) -> bool:
+    """Whether a module imports something named `errors`."""
     return any(
         isinstance(node, ast.ImportFrom)
-        and "errors" in (node.module, *(n.name for n in node.names))
+        and "errors" in (node.module, *(alias.name for alias in node.names))
         for node in ast.walk(tree)
     )
 
 
 def _is_pair(node: ast.Tuple) -> bool:
-    """Two sentences: literals of several words."""
+    """Whether both items of a tuple are literals of several words, so sentences."""
     return all(
-        isinstance(one, ast.Constant | ast.JoinedStr) and re.search(r"\w \w", _text(one))
-        for one in node.elts
+        isinstance(element, ast.Constant | ast.JoinedStr) and re.search(r"\w \w", _text(element))
+        for element in node.elts
     )
 
 
 def test_no_reader_raises_the_error_of_a_library() -> None:
-    """A reader says what to give: the error that it caught does not."""
-    raised = []
+    """The error of a library has no remedy, so a reader raises its own error."""
+    places = []
     for path in sorted(ROOT.glob("*/*readers.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.ExceptHandler) and node.name:
-                raised += [
-                    f"{path.relative_to(ROOT)}:{one.lineno}"
-                    for one in ast.walk(node)
-                    if isinstance(one, ast.Raise) and isinstance(one.exc, ast.Name)
+                places += [
+                    f"{path.relative_to(ROOT)}:{child.lineno}"
+                    for child in ast.walk(node)
+                    if isinstance(child, ast.Raise) and isinstance(child.exc, ast.Name)
                 ]
 
-    assert raised == []
+    assert places == []
 
 
 def _messages(tree: ast.AST) -> list[tuple[int, str]]:
-    """The messages that are literals, by line; what only joins other messages is none."""
-    found = []
+    """The line and the text of each literal message; a message that only joins other messages is left out."""
+    messages = []
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or (name := ast.unparse(node.func)) == "_log.error":
             continue
-        if name.rpartition(".")[2] in SHOWN:
-            text = " ".join(_text(one) for one in node.args)
+        if name.rpartition(".")[2] in COMMAND_ERRORS:
+            text = " ".join(_text(argument) for argument in node.args)
             if re.search(r"\w{2}", text.replace("{value}", "")):
-                found.append((node.lineno, text))
-    return found
+                messages.append((node.lineno, text))
+    return messages
 
 
 def _text(node: ast.expr) -> str:
-    """The text of a literal; a value that stands for a remedy by its name is one."""
+    """The text of a literal; a value counts as a remedy by its name."""
     if isinstance(node, ast.JoinedStr):
         parts = node.values
         return "".join(str(p.value) if isinstance(p, ast.Constant) else _text(p) for p in parts)
     if isinstance(node, ast.Constant):
         return str(node.value) if " " in str(node.value) else ""
-    is_remedy = re.search(r"\b_?[A-Z]{3,}\b|remed(?:y|ies)", ast.unparse(node))
+    is_remedy = re.search(r"\b_?[A-Z]{3,}\b|remed(?:y|ies)|REMEDY", ast.unparse(node))
     return "{remedy}" if is_remedy else "{value}"

@@ -1,6 +1,6 @@
-"""The reference tables: whole, consistent with each other, and those the contract speaks of.
+"""The reference tables: complete, consistent with each other, as in the contract.
 
-Each table is read as text and nothing else, so a zero that a reader would drop (`01.1`) is seen.
+Tables are read as text only, so that a lost zero (`01.1`) is noticed.
 """
 
 import csv
@@ -19,24 +19,23 @@ from tests import ROOT
 
 SEEDS = seeds.TABLES
 REVISIONS = ("", "_rev21")
-SYNTH = ROOT / "tests/bench/synth"  # its tables are in the form of those of seeds/
+SYNTH = ROOT / "tests/bench/synth"  # its tables have the form of those in seeds/
 TABLES = sorted(path for folder in (SEEDS, SYNTH) for path in folder.glob("*.csv"))
-UNCOUNTED = {
-    "elements.csv",
-    "postes.csv",
-    "roles.csv",
-}  # these grow with every concept that is understood
+# The README has no counts of these tables, which grow with every new concept.
+UNCOUNTED = {"elements.csv", "postes.csv", "roles.csv"}
 
 Row = dict[str, str]
 
 
 def rows(name: str) -> list[Row]:
+    """The rows of a table."""
     path = next(path for path in TABLES if path.stem == name)
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
-def by_code(name: str) -> dict[str, Row]:
+def rows_by_code(name: str) -> dict[str, Row]:
+    """The rows of a table by the value of its column `code`."""
     return {row["code"]: row for row in rows(name)}
 
 
@@ -104,11 +103,11 @@ def test_the_84_sectors_are_the_divisions_without_84_97_98_and_99() -> None:
     sectors = [row["nace_division"] for row in rows("secteurs")]
 
     assert len(sectors) == 84
-    assert sectors == sorted(by_code("nace_divisions").keys() - {"84", "97", "98", "99"})
+    assert sectors == sorted(rows_by_code("nace_divisions").keys() - {"84", "97", "98", "99"})
 
 
-def test_a_sector_says_what_its_division_and_section_say() -> None:
-    divisions, sections = by_code("nace_divisions"), by_code("nace_sections")
+def test_a_sector_agrees_with_its_division_and_section() -> None:
+    divisions, sections = rows_by_code("nace_divisions"), rows_by_code("nace_sections")
 
     for row in rows("secteurs"):
         division = divisions[row["nace_division"]]
@@ -129,16 +128,20 @@ def test_a_sector_slug_is_ascii_and_names_one_sector() -> None:
 def test_a_slug_that_is_also_a_label_is_of_the_same_sector() -> None:
     """Contract B11: a value of `secteur` is a label or a slug, and must mean one sector."""
     sectors = rows("secteurs")
-    of_label = {row["secteur"].casefold(): row["nace_division"] for row in sectors}
+    division_by_label = {row["secteur"].casefold(): row["nace_division"] for row in sectors}
 
-    assert len(of_label) == 84
+    assert len(division_by_label) == 84
     for row in sectors:
-        assert of_label.get(row["slug"], row["nace_division"]) == row["nace_division"]
+        assert division_by_label.get(row["slug"], row["nace_division"]) == row["nace_division"]
 
 
 def test_no_label_contains_the_bar_that_separates_labels() -> None:
-    """Contract B11: a label with the bar could never be asked for."""
-    names = ("secteurs", *(f"nace_{level}{r}" for level in LEVELS for r in REVISIONS), "naf")
+    """Contract B11: a label with the bar could not be requested."""
+    names = (
+        "secteurs",
+        *(f"nace_{level}{revision}" for level in LEVELS for revision in REVISIONS),
+        "naf",
+    )
 
     for name in names:
         for row in rows(name):
@@ -148,20 +151,23 @@ def test_no_label_contains_the_bar_that_separates_labels() -> None:
 # -- the classification ----------------------------------------------------------------------------
 
 LEVELS = ("sections", "divisions", "groups", "classes")
+# The numbers of NACE sections, divisions, groups and classes, by the revision in the name of the table.
 COUNTS = {"": (21, 88, 272, 615), "_rev21": (22, 87, 287, 651)}
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_the_classification_has_the_number_of_codes_eurostat_publishes(revision: str) -> None:
-    found = tuple(len(by_code(f"nace_{level}{revision}")) for level in LEVELS)
+    codes = tuple(len(rows_by_code(f"nace_{level}{revision}")) for level in LEVELS)
     lines = tuple(len(rows(f"nace_{level}{revision}")) for level in LEVELS)
 
-    assert found == lines == COUNTS[revision]
+    assert codes == lines == COUNTS[revision]
 
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_every_code_belongs_to_the_codes_above_it(revision: str) -> None:
-    sections, divisions, groups, classes = (by_code(f"nace_{name}{revision}") for name in LEVELS)
+    sections, divisions, groups, classes = (
+        rows_by_code(f"nace_{name}{revision}") for name in LEVELS
+    )
 
     for code, row in divisions.items():
         assert re.fullmatch(r"\d\d", code)
@@ -178,7 +184,9 @@ def test_every_code_belongs_to_the_codes_above_it(revision: str) -> None:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_no_code_above_the_classes_is_empty(revision: str) -> None:
-    sections, divisions, groups, classes = (by_code(f"nace_{name}{revision}") for name in LEVELS)
+    sections, divisions, groups, classes = (
+        rows_by_code(f"nace_{name}{revision}") for name in LEVELS
+    )
 
     assert {row["section"] for row in divisions.values()} == sections.keys()
     assert {row["division"] for row in groups.values()} == divisions.keys()
@@ -187,14 +195,14 @@ def test_no_code_above_the_classes_is_empty(revision: str) -> None:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_a_sub_sector_label_names_one_group(revision: str) -> None:
-    """So contract B10 (one label, two sectors) has no case in these tables."""
+    """Contract B10, one label in two sectors, does not occur in these tables."""
     labels = Counter(row["label_fr"] for row in rows(f"nace_groups{revision}"))
 
-    assert [label for label, n in labels.items() if n > 1] == []
+    assert [label for label, count in labels.items() if count > 1] == []
 
 
 def test_a_class_of_naf_is_a_class_of_nace_and_a_letter() -> None:
-    classes = by_code("nace_classes")
+    classes = rows_by_code("nace_classes")
     naf = rows("naf")
 
     assert len({row["code_naf"] for row in naf}) == len(naf) == 732
@@ -205,36 +213,36 @@ def test_a_class_of_naf_is_a_class_of_nace_and_a_letter() -> None:
     assert {row["code_nace"] for row in naf} == classes.keys()
 
 
-def test_the_crosswalk_leads_from_every_class_to_classes_that_exist() -> None:
-    old, new = by_code("nace_classes"), by_code("nace_classes_rev21")
+def test_the_crosswalk_maps_every_class_to_existing_classes() -> None:
+    old, new = rows_by_code("nace_classes"), rows_by_code("nace_classes_rev21")
     pairs = [(row["nace_rev2"], row["nace_rev21"]) for row in rows("nace_crosswalk")]
 
     assert len(set(pairs)) == len(pairs)
-    assert {a for a, _ in pairs} == old.keys()
-    assert {b for _, b in pairs} <= new.keys()
+    assert {former_class for former_class, _ in pairs} == old.keys()
+    assert {later_class for _, later_class in pairs} <= new.keys()
     assert {row["partial"] for row in rows("nace_crosswalk")} == {"0", "1"}
 
 
-def test_one_class_of_the_revision_is_reached_from_no_class_before() -> None:
+def test_one_class_of_the_revision_has_no_former_class() -> None:
     """46.89 (other specialised wholesale n.e.c.) is absent from the published correspondence."""
     reached = {row["nace_rev21"] for row in rows("nace_crosswalk")}
 
-    assert by_code("nace_classes_rev21").keys() - reached == {"46.89"}
+    assert rows_by_code("nace_classes_rev21").keys() - reached == {"46.89"}
 
 
-def test_a_code_outside_nace_is_no_class_of_the_revision_registers_use() -> None:
-    """Else a company that declares the class would lose its sector.
+def test_a_code_outside_nace_is_not_a_class_of_revision_2() -> None:
+    """A company that declares such a class would lose its sector.
 
-    Revision 2.1 is left out: it made classes of 55.40, 70.20, 72.10, 74.12, 74.14 and 74.99, which
-    is why a code is looked for among the classes first.
+    Revision 2.1 is not checked: 55.40, 70.20, 72.10, 74.12, 74.14 and 74.99 became classes in it, which is why a code
+    is first searched among the classes.
     """
-    known = by_code("nace_classes").keys()
-    hors = rows("nace_hors")
+    classes = rows_by_code("nace_classes").keys()
+    outside_codes = rows("nace_hors")
 
-    for row in hors:
+    for row in outside_codes:
         assert row["raison"]
-        assert f"{row['code'][:2]}.{row['code'][2:4]}" not in known, row
-    pairs = [(row["iso2"], row["code"]) for row in hors]
+        assert f"{row['code'][:2]}.{row['code'][2:4]}" not in classes, row
+    pairs = [(row["iso2"], row["code"]) for row in outside_codes]
     assert pairs == sorted(set(pairs))
     assert {iso2 for iso2, _ in pairs} <= {row["iso2"] for row in rows("pays")}
     assert {("UK", code) for code in ("98000", "99999", "74990", "7499", "7487")} <= set(pairs)
@@ -243,34 +251,38 @@ def test_a_code_outside_nace_is_no_class_of_the_revision_registers_use() -> None
 # -- states and labels -----------------------------------------------------------------------------
 
 
-def test_a_label_names_one_value_of_a_country_and_every_word_of_synth_has_one() -> None:
+def test_a_label_names_one_value_of_a_country_and_every_synthetic_value_has_a_label() -> None:
     keys = [(row["champ"], row["iso2"], fold(row["valeur"])) for row in rows("libelles")]
 
-    assert [key for key, n in Counter(keys).items() if n > 1] == []
+    assert [key for key, count in Counter(keys).items() if count > 1] == []
     assert {champ for champ, _, _ in keys} == {"etat", "statut", "forme"}
-    drawn = [("statut", row["iso2"], row["statut"]) for row in rows("statuts")]
-    drawn += [("forme", row["iso2"], row["forme"]) for row in rows("formes")]
-    without = [
+    synthetic_values = [("statut", row["iso2"], row["statut"]) for row in rows("statuts")]
+    synthetic_values += [("forme", row["iso2"], row["forme"]) for row in rows("formes")]
+    without_label = [
         (champ, iso2, value)
-        for champ, iso2, value in drawn
+        for champ, iso2, value in synthetic_values
         if not {(champ, iso2, fold(value)), (champ, "", fold(value))} & set(keys)
     ]
-    assert without == []
+    assert without_label == []
 
 
 def test_a_status_with_a_label_has_a_state() -> None:
     states = {(row["iso2"], fold(row["statut"])) for row in rows("etats")}
-    named = [(r["iso2"], fold(r["valeur"])) for r in rows("libelles") if r["champ"] == "statut"]
+    with_label = [
+        (row["iso2"], fold(row["valeur"])) for row in rows("libelles") if row["champ"] == "statut"
+    ]
 
-    assert len(named) > 150
-    assert [one for one in named if not {one, ("", one[1])} & states] == []
+    assert len(with_label) > 150
+    assert [status for status in with_label if not {status, ("", status[1])} & states] == []
 
 
 def test_a_status_with_a_state_has_a_label() -> None:
-    named = {(r["iso2"], fold(r["valeur"])) for r in rows("libelles") if r["champ"] == "statut"}
+    with_label = {
+        (row["iso2"], fold(row["valeur"])) for row in rows("libelles") if row["champ"] == "statut"
+    }
     states = [(row["iso2"], fold(row["statut"])) for row in rows("etats")]
 
-    assert [state for state in states if not {state, ("", state[1])} & named] == []
+    assert [state for state in states if not {state, ("", state[1])} & with_label] == []
 
 
 # -- the README ------------------------------------------------------------------------------------
@@ -280,17 +292,17 @@ def test_a_status_with_a_state_has_a_label() -> None:
 def test_the_readme_has_each_table_and_its_count_of_rows(folder: Path) -> None:
     readme = (folder / "README.md").read_text(encoding="utf-8")
     tables = {path.name for path in TABLES if path.parent == folder}
-    said: dict[str, int] = {}
+    stated: dict[str, int] = {}
     for names, counts in re.findall(
         r"^- ((?:`\w+\.csv` ?)+) \(([\d,\s]+) rows\)", readme, re.MULTILINE
     ):
-        said |= dict(
+        stated |= dict(
             zip(re.findall(r"`(\w+)\.csv`", names), map(int, counts.split(",")), strict=True)
         )
 
     assert [name for name in sorted(tables) if f"`{name}`" not in readme] == []
-    assert {f"{name}.csv" for name in said} == tables - UNCOUNTED
-    assert {name: len(rows(name)) for name in said} == said
+    assert {f"{name}.csv" for name in stated} == tables - UNCOUNTED
+    assert {name: len(rows(name)) for name in stated} == stated
 
 
 # -- published files -------------------------------------------------------------------------------

@@ -11,11 +11,12 @@ Row = dict[str, str]
 
 
 def rows() -> list[Row]:
+    """The rows of `plans.csv`, in their order."""
     with PLANS.open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
-# Specification § 8.1: results, rows a call, calls a day, exports a month, rows an export, contacts,
+# Specification § 8.1: results, rows per call, calls per day, exports per month, rows per export, contacts,
 # statements, keys; then § 8.2 rule 6 (C2 for carte) and D8.
 GRID = {
     "visiteur": "2 2 0 0 0 false false 0 0 0",
@@ -26,7 +27,7 @@ GRID = {
     "integral": "1000 500 10000 200 10000 true true 20 250 50000",
     "carte": "200 200 1000 40 2500 true true 3 100 5000",
 }
-IN_GRID = (
+GRID_COLUMNS = (
     *("resultats_par_recherche", "lignes_par_appel", "appels_api_par_jour", "exports_par_mois"),
     *("lignes_par_export", "coordonnees", "etats_financiers", "cles_actives"),
     *("societes_avec_comptes_par_export", "credits_par_mois"),
@@ -34,16 +35,17 @@ IN_GRID = (
 
 
 def plans() -> dict[str, Row]:
+    """The rows of `plans.csv` by slug."""
     return {row["slug"]: row for row in rows()}
 
 
 def test_the_plans_are_the_grid_of_the_specification() -> None:
-    found = {slug: " ".join(row[name] for name in IN_GRID) for slug, row in plans().items()}
+    grid = {slug: " ".join(row[name] for name in GRID_COLUMNS) for slug, row in plans().items()}
 
-    assert found == GRID
+    assert grid == GRID
 
 
-def test_the_next_plan_is_that_of_the_contract() -> None:
+def test_the_next_plans_are_those_of_the_contract() -> None:
     """Contract C1; marches and carte are never proposed."""
     following = {slug: row["suivant"] for slug, row in plans().items()}
 
@@ -71,16 +73,16 @@ def test_the_plans_have_the_names_of_the_contract() -> None:
     ]
 
 
-def test_credits_are_five_for_each_call_of_a_day() -> None:
+def test_monthly_credits_are_five_times_the_daily_calls() -> None:
     """Contract D8."""
     for row in rows():
         assert int(row["credits_par_mois"]) == 5 * int(row["appels_api_par_jour"])
 
 
 def test_the_tool_and_the_price_are_those_of_the_grid() -> None:
-    found = {slug: (row["outil_api"], row["prix_annuel_eur"]) for slug, row in plans().items()}
+    by_plan = {slug: (row["outil_api"], row["prix_annuel_eur"]) for slug, row in plans().items()}
 
-    assert found == {
+    assert by_plan == {
         "visiteur": ("aucun", ""),
         "free": ("gratuit", "0"),
         "data": ("option", "5000"),
@@ -91,12 +93,12 @@ def test_the_tool_and_the_price_are_those_of_the_grid() -> None:
     }
 
 
-def test_a_dearer_next_plan_never_gives_less() -> None:
-    found = plans()
+def test_the_next_plan_has_no_lower_limit() -> None:
+    by_slug = plans()
 
-    for row in found.values():
+    for row in by_slug.values():
         if not row["suivant"]:
             continue
-        following = found[row["suivant"]]
-        for name in (name for name in IN_GRID if row[name] not in ("true", "false")):
+        following = by_slug[row["suivant"]]
+        for name in (name for name in GRID_COLUMNS if row[name] not in ("true", "false")):
             assert Decimal(following[name]) >= Decimal(row[name]), (row["slug"], name)

@@ -1,4 +1,4 @@
-"""Every test is in one tier, and every module is checked by the linter."""
+"""Every test has one tier, and the linter checks every module."""
 
 import re
 import subprocess
@@ -12,13 +12,13 @@ from tests import ROOT, tiers
 from tests.prose import FOLDERS, expect_none, modules, name
 
 TESTS = modules("tests")
-# What `make quick` is about: code that is asked in process, with values and small files.
+# Folders that must have tests for `make quick`, which runs code in the test process, with values and small files.
 QUICK = ("tests/shards/", "tests/quota/", "tests/pipeline/", "tests/serve/")
 
 
 @pytest.mark.parametrize("module", sorted(tiers.OUTSIDE | tiers.LONG | tiers.SERVER))
 def test_a_module_that_decides_a_tier_exists(module: str) -> None:
-    """A helper that is renamed would move its tests to the quick tier in silence."""
+    """The tests of a helper that is renamed only in its file would silently move to the quick tier."""
     assert find_spec(module)
 
 
@@ -28,9 +28,10 @@ def test_a_module_that_decides_a_tier_exists(module: str) -> None:
         ("import numpy", ""),
         ("import subprocess", "server"),
         ("import subprocess\nfrom pipeline import importing", "long"),
-        ("from tests.serve.client import Served", "server"),
+        ("from tests.serve.client import Server", "server"),
         ("from tests.serve import processes", "server"),
-        ("from tests.quota import servers\nimport subprocess", "outside"),  # which needs programs
+        # `tests.quota.servers` starts Redis and Valkey.
+        ("from tests.quota import servers\nimport subprocess", "outside"),
         ("def test() -> None:\n    from tests.proof.tools import need", "outside"),
     ],
 )
@@ -39,24 +40,26 @@ def test_the_imports_of_a_module_give_the_tier_of_its_tests(
 ) -> None:
     (tmp_path / "test_it.py").write_text(text)
 
-    assert tiers.of(tmp_path / "test_it.py", ()) == tier
+    assert tiers.tier_of(tmp_path / "test_it.py", ()) == tier
 
 
-def test_a_fixture_that_starts_a_server_gives_the_tier_too(tmp_path: Path) -> None:
-    (tmp_path / "test_it.py").write_text("def test(served): ...")
+def test_a_fixture_that_starts_a_server_also_decides_the_tier(tmp_path: Path) -> None:
+    (tmp_path / "test_it.py").write_text("def test(server): ...")
 
-    assert tiers.of(tmp_path / "test_it.py", ("tmp_path", "served")) == "server"
+    assert tiers.tier_of(tmp_path / "test_it.py", ("tmp_path", "server")) == "server"
 
 
 def test_every_room_has_tests_in_the_quick_tier() -> None:
     quick = [
-        name(path) for path in TESTS if path.name.startswith("test_") and not tiers.of(path, ())
+        name(path)
+        for path in TESTS
+        if path.name.startswith("test_") and not tiers.tier_of(path, ())
     ]
 
     assert all(any(path.startswith(room) for path in quick) for room in QUICK)
 
 
-def test_the_targets_leave_out_what_their_help_says() -> None:
+def test_each_make_target_leaves_out_its_tiers() -> None:
     makefile = (ROOT / "Makefile").read_text()
     left_out = {
         target: set(re.findall(r"not (\w+)", recipe))
@@ -71,7 +74,7 @@ def test_the_targets_leave_out_what_their_help_says() -> None:
 
 
 def test_every_module_is_linted() -> None:
-    """Ruff leaves out folders by name (`build`, `dist`) and by .gitignore, without a word."""
+    """Ruff leaves out folders by name (`build`, `dist`) and by .gitignore, without a message."""
     done = subprocess.run(
         [sys.executable, "-m", "ruff", "check", "--show-files", *FOLDERS],
         cwd=ROOT, capture_output=True, text=True, check=True,

@@ -1,9 +1,8 @@
 """The wheel, built, installed into an empty environment and used from another folder.
 
-In CI pip installs the dependencies from requirements/serve.lock, hashes included, so a dependency
-that the wheel does not declare is missed. Elsewhere a `.pth` file lends the environment the
-libraries of this one, because a developer's machine may be offline; the rooms themselves always
-come from the wheel, which `test_every_room_is_imported_from_the_wheel` proves.
+In CI pip installs the dependencies from requirements/serve.lock, with hashes, so a missing dependency fails the tests.
+Elsewhere a `.pth` file gives the environment the libraries of this one, because the machine of a developer may be
+offline. The rooms always come from the wheel, as `test_every_room_is_imported_from_the_wheel` checks.
 """
 
 import json
@@ -22,24 +21,25 @@ from seeds import VERSION
 from tests import ROOT, wheels
 from tests.bench.synth import writer
 from tests.bench.synth.writer import SynthOptions
-from tests.serve.processes import ask, line_of
+from tests.serve.processes import ask, read_line
 from tests.wheels import ROOMS, empty_environment, install, lend_libraries, run, variables
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
 
-# What a person reads, or an administrator copies: no command opens it.
+# Files for readers and administrators; no command opens them.
 NOT_INSTALLED: Final = ("*.md", "*.pxd", "deploy/*", "screenshots/*")
 INSTALLED_NOTICES: Final = PurePosixPath("serve/surfaces/docs/viewer/vendor/README.md")
 
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel of this checkout."""
     return wheels.built_wheel(tmp_path_factory)
 
 
 @pytest.fixture(scope="module")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The `bin` folder of an environment that holds what a host of the API installs."""
+    """The `bin` folder of an environment with the packages of a host of the API."""
     folder = tmp_path_factory.mktemp("host")
     binaries = empty_environment(folder)
     if os.environ.get("CI"):
@@ -53,11 +53,11 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def batch_environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same with the libraries of the extra `pipeline`, which are always lent."""
+    """The `bin` folder of an environment with the extra `pipeline` and the libraries of this environment."""
     return wheels.batch_environment(wheel, tmp_path_factory.mktemp("batch"))
 
 
-def test_the_wheel_holds_every_module_and_every_file_that_a_command_opens(wheel: Path) -> None:
+def test_the_wheel_has_every_module_and_every_file_that_a_command_opens(wheel: Path) -> None:
     files = {
         path.relative_to(ROOT)
         for room in ROOMS
@@ -67,7 +67,8 @@ def test_the_wheel_holds_every_module_and_every_file_that_a_command_opens(wheel:
     expected = {
         path.as_posix()
         for path in files
-        if path == Path(INSTALLED_NOTICES) or not any(path.match(other) for other in NOT_INSTALLED)
+        if path == Path(INSTALLED_NOTICES)
+        or not any(path.match(pattern) for pattern in NOT_INSTALLED)
     }
 
     with zipfile.ZipFile(wheel) as archive:
@@ -108,7 +109,7 @@ def test_a_room_is_a_command_and_a_module_that_runs(
 def test_an_installed_project_builds_serves_charges_and_exports(
     environment: Path, batch_environment: Path, tmp_path: Path
 ) -> None:
-    """Companies are made and built, then verified, served to a key, shown as pages, exported."""
+    """Companies are created and built, then verified, served to a key, shown as pages, exported."""
     pipeline = str(batch_environment / "societes-pipeline")
     quota = [str(environment / "societes-quota"), "--state", "state"]
     writer.run(SynthOptions(companies=2_000, seed=1, out=tmp_path / "input", comptes=0.1))
@@ -118,8 +119,8 @@ def test_an_installed_project_builds_serves_charges_and_exports(
     account = json.loads(
         run([*quota, *["account", "create", "--plan", "marches", "--json"]], tmp_path)
     )
-    made = json.loads(run([*quota, "key", "create", account["account"], "--json"], tmp_path))
-    headers = {"Authorization": f"Bearer {made['key']}"}
+    key = json.loads(run([*quota, "key", "create", account["account"], "--json"], tmp_path))
+    headers = {"Authorization": f"Bearer {key['key']}"}
     with _served(environment / "societes-serve", tmp_path) as address:
         search = ask(address, "/api/v1/societes?pays=EE&limit=1", headers)
         workbook = ask(address, "/api/v1/export?pays=EE", headers)
@@ -145,14 +146,15 @@ def test_the_commands_of_the_wheel_are_those_of_the_rooms() -> None:
 
 @contextmanager
 def _served(command: Path, folder: Path) -> Iterator[str]:
+    """Serve `data` in a folder; yield the address of the server, which must stop without an error."""
     flags = ["--data", "data", "--state", "state", "--port", "0"]
     with subprocess.Popen(
         [str(command), *flags], cwd=folder, env=variables(), text=True, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL,
     ) as process:  # fmt: skip
         try:
-            yield line_of(process)
+            yield read_line(process)
             process.terminate()
-            assert process.wait(timeout=30) == 0
+            assert process.wait(timeout=120) == 0
         finally:
             process.kill()

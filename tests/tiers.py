@@ -3,18 +3,18 @@
 | target | tests | goal on 2 cores |
 |---|---|--:|
 | `make quick` | values, and LMDB files in memory (/dev/shm) | 60 s |
-| `make check` | also those that start our own servers and commands; lint, types, layers | 2 min |
-| `make test` | also imports, builds and nights, and those of other projects' programs | 6 min |
-| `pytest -m slow` | those that take long alone: lives of servers, kills, browsers, clusters | CI runs them too |
+| `make check` | also tests that start our own servers and commands; lint, types, layers | 2 min |
+| `make test` | also imports, builds, nights, and programs of other projects | 6 min |
+| `pytest -m slow` | long tests: lives of servers, kills, browsers, clusters | CI runs them too |
 
-`make help` shows the times that were measured.
+`make help` shows the measured times.
 
-A test module need not say where it belongs: its imports, those of the helpers that it imports, and
-the fixtures of its tests do.
+A test module does not declare its tier. The tier follows from the imports of the module and of its helpers, and from
+the fixtures of its tests.
 
 - `outside`: it starts a program of another project (a browser, Redis, nginx, LibreOffice …).
-- `long`: it imports or builds, or a server of its own begins and ends.
-- `server`: it starts a server or a process of ours, or takes as long.
+- `long`: it imports or builds, or starts and stops its own server.
+- `server`: it starts one of our servers or processes, or takes as long.
 - `slow`: set by hand, on modules that take half a minute or more.
 """
 
@@ -26,9 +26,9 @@ from typing import Final
 
 from tests import ROOT
 
-# `tests.proof.tools.need` finds programs. A missing one skips the test; in CI it fails it.
+# `tests.proof.tools.need` finds programs. A missing program skips the test; in CI it fails the test.
 OUTSIDE: Final = frozenset({"playwright.sync_api", "tests.proof.tools"})
-# Ways to import and build; tests of processes from their start to their end, and those that take as long.
+# Modules that import and build; tests of processes from start to end, and tests that take as long.
 LONG: Final = frozenset({
     "pipeline.__main__", "pipeline.importing", "pipeline.publishing.build", "tests.bench.synth.lexicon",
     "tests.bench.synth.writer", "tests.bench.__main__", "tests.pipeline.nightly.test_fetching",
@@ -41,25 +41,25 @@ LONG: Final = frozenset({
     "tests.shards.codec.test_folding", "tests.shards.kernel.test_damage",
     "tests.shards.generations.test_publication", "tests.test_citations", "tests.test_complexity",
 })  # fmt: skip
-# Ways to start servers and processes, and tests that take as long.
+# Modules that start servers and processes, and tests that take as long.
 SERVER: Final = frozenset({
     "aiohttp", "http.server", "multiprocessing", "subprocess", "tests.pipeline.stages.test_text_cleaning",
     "tests.serve.features.export.test_tables", "tests.serve.features.export.workbook.test_accounts",
     "tests.shards.kernel.test_candidates", "tests.shards.search.test_facets", "tests.shards.search.test_distribution",
     "tests.shards.mirror.test_mirror", "tests.shards.verify.test_invariants",
 })  # fmt: skip
-# To parse all modules takes each process of a run a second, these patterns a tenth.
+# Parsing all modules takes a second in each process of a run, these patterns a tenth of a second.
 _NO_CODE: Final = re.compile(r'''("""|\'{3}).*?\1|#[^\n]*''', re.DOTALL)
 _IMPORT: Final = re.compile(
     r"^ *(?:from ([\w.]+) import (\([^)]*\)|[^\n]+)|import ([^\n]+))", re.MULTILINE
 )
 LONG_FIXTURES: Final = frozenset({"crowded", "demo_data"})
-SERVER_FIXTURES: Final = frozenset({"served"})
+SERVER_FIXTURES: Final = frozenset({"server"})
 
 
-def of(path: Path, fixtures: Collection[str]) -> str:
+def tier_of(path: Path, fixtures: Collection[str]) -> str:
     """The marker of a test in the file `path` that uses these fixtures: "" for the quick tier."""
-    used = _used(path)
+    used = _all_imports(path)
     if used & OUTSIDE:
         return "outside"
     if used & LONG or LONG_FIXTURES.intersection(fixtures):
@@ -70,15 +70,15 @@ def of(path: Path, fixtures: Collection[str]) -> str:
 
 
 @cache
-def _used(path: Path) -> frozenset[str]:
-    """The modules that a module of the tests imports, itself or through helpers, and itself."""
+def _all_imports(path: Path) -> frozenset[str]:
+    """The modules that a test module imports, directly or through helpers, and the module itself."""
     used: set[str] = set()
     read: set[Path] = set()
     unread = {path}
     while unread:
         module = unread.pop()
         read.add(module)
-        imported = _imported(module)
+        imported = _imports(module)
         used |= imported
         unread |= {helper for name in imported if (helper := _helper(name))} - read
     return frozenset(used)
@@ -86,14 +86,14 @@ def _used(path: Path) -> frozenset[str]:
 
 @cache
 def _helper(name: str) -> Path | None:
-    """The file of a module of the tests."""
+    """The file of a module of `tests`, by its dotted name; None for other modules."""
     path = ROOT / f"{name.replace('.', '/')}.py"
     return path if name.startswith("tests.") and path.exists() else None
 
 
 @cache
-def _imported(path: Path) -> frozenset[str]:
-    """The modules that a file imports, at any depth, and itself: `from a import b` gives `a` and `a.b`."""
+def _imports(path: Path) -> frozenset[str]:
+    """The modules that a file imports, at any indentation, and itself: `from a import b` gives `a` and `a.b`."""
     names: set[str] = set()
     text = _NO_CODE.sub("", path.read_text(encoding="utf-8"))
     for module, listed, plain in _IMPORT.findall(text):

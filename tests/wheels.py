@@ -1,4 +1,4 @@
-"""The wheel of this checkout, and other folders that are made once for all processes of a run of tests."""
+"""The wheel of this checkout, and other folders that are created once for all processes of a test run."""
 
 import fcntl
 import os
@@ -21,13 +21,13 @@ _SKIPPED: Final = shutil.ignore_patterns("__pycache__", "*.so", "*.pxd", "raw", 
 
 def built_wheel(folders: pytest.TempPathFactory) -> Path:
     """The wheel of a fresh copy: an old `build/` of the checkout would put old modules into it."""
-    target = made_once(folders, "wheel", lambda target: _build(folders.mktemp("source"), target))
-    (built,) = target.glob("societes-*.whl")
-    return built
+    target = make_once(folders, "wheel", lambda target: _build(folders.mktemp("source"), target))
+    (wheel,) = target.glob("societes-*.whl")
+    return wheel
 
 
-def made_once(folders: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
-    """The folder of this name, made by the first process of the run that wants it."""
+def make_once(folders: pytest.TempPathFactory, name: str, fill: Callable[[Path], None]) -> Path:
+    """The folder of this name; the first process of the run that needs it creates it."""
     base = folders.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         base = base.parent
@@ -35,13 +35,13 @@ def made_once(folders: pytest.TempPathFactory, name: str, make: Callable[[Path],
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (base / name).exists():
             partial = base / f"{name}.partial"
-            make(partial)
+            fill(partial)
             partial.rename(base / name)
     return base / name
 
 
 def batch_environment(wheel: Path, folder: Path) -> Path:
-    """The `bin` folder of an environment in `folder` with the wheel; the libraries are lent."""
+    """The `bin` folder of an environment in `folder` with the wheel and our libraries."""
     binaries = empty_environment(folder)
     lend_libraries(folder)
     install(binaries, "--no-deps", "--no-index", str(wheel))
@@ -62,14 +62,13 @@ def install(binaries: Path, *arguments: str) -> None:
 
 
 def lend_libraries(folder: Path) -> None:
-    """Append our `site-packages` to the path; `.pth` files in there, as of an editable install of
-    the project, are not read."""
+    """Append our `site-packages` to the path; its `.pth` files, such as an editable install, are not read."""
     (site,) = folder.glob("lib/python*/site-packages")
     (site / "lent.pth").write_text(sysconfig.get_path("purelib") + "\n")
 
 
 def run(command: list[str], folder: Path) -> str:
-    """What a command prints, which must succeed."""
+    """Run a command, which must succeed; return its output."""
     done = subprocess.run(
         command, cwd=folder, env=variables(), capture_output=True, text=True, check=False,
         timeout=300,
@@ -88,14 +87,15 @@ def variables() -> dict[str, str]:
 
 
 def _build(source: Path, target: Path) -> None:
+    """Build the wheel from a copy of the sources."""
     for room in (*ROOMS, "seeds"):
         shutil.copytree(ROOT / room, source / room, ignore=_SKIPPED)
     for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
     command = [sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-build-isolation", "--quiet"]
-    outside = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
+    environment = {name: text for name, text in os.environ.items() if name != "PYTHONPATH"}
     done = subprocess.run(
         [*command, "--wheel-dir", str(target), str(source)],
-        cwd=source, env=outside, capture_output=True, text=True, check=False, timeout=300,
+        cwd=source, env=environment, capture_output=True, text=True, check=False, timeout=300,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr

@@ -39,6 +39,7 @@ LABELS: Final = {"62.0": "Informatique", "47.1": "Détail", "47.2": "Divers", "0
 # The columns of codes, with their fields.
 CODED: Final = {name: name for name in ("forme", "ville", "code_postal")} | {"nace": "nace_code"}
 
+# Words of names, in spellings that fold alike and characters that break programs.
 PIECES: Final = (
     "Orléans", "orle\u0301ans", "Société", "SOCIETE", "Générale", "Straße", "STRASSE", "Œuvre",
     "oeuvre", "Ærø", "Łódź", "Żabka", "Đuro", "Þór", "ＡＢＣ", "abc", "Ψυχή", "ψυχη", "Ёлка",
@@ -64,7 +65,7 @@ POSTCODES: Final = (
     "Ⅷ 1",
     "ß1",
 )
-# Codes of INSEE, bands as other registers name them, and texts that are none or are in no band of X3.
+# Codes of INSEE, bands of other registers, and texts that are not a band or are in no band of X3.
 BANDS: Final = (
     "00", "01", "03", "11", "12", "21", "31", "32", "53", "0", "1-5", "200-249", "10000+", "5-12", "7+", "9-1",
     "NN", "-",
@@ -87,7 +88,7 @@ dates = st.none() | st.sampled_from(
 
 
 def lei(number: int) -> str:
-    """A made LEI with its check digits (ISO 17442: mod 97-10, ISO 7064); ascending with the number."""
+    """An invented LEI with its check digits (ISO 17442: mod 97-10, ISO 7064); it ascends with the number."""
     return f"{number:018}{98 - number * 100 % 97:02}"
 
 
@@ -95,11 +96,11 @@ def lei(number: int) -> str:
 def companies(draw: st.DrawFn, max_size: int = 25) -> list[Company]:
     """Companies of a few countries with unique (iso2, id); values repeat, so ties are common."""
     keys = st.tuples(st.sampled_from(COUNTRIES), identifiers)
-    found = []
+    result = []
     for iso2, identifier in sorted(draw(st.sets(keys, max_size=max_size))):
         division = draw(st.sampled_from([None, *GROUPS]))
         groups = (None, *GROUPS[division]) if division else (None,)
-        found.append(
+        result.append(
             company(
                 iso2,
                 identifier,
@@ -125,7 +126,7 @@ def companies(draw: st.DrawFn, max_size: int = 25) -> list[Company]:
                 noms_anterieurs=draw(st.none() | st.lists(names, min_size=1, max_size=2)),
             )
         )
-    return found
+    return result
 
 
 def total_assets(euros: float | None) -> Company:
@@ -134,7 +135,7 @@ def total_assets(euros: float | None) -> Company:
 
 
 def company(iso2: str, identifier: str, nom: str, **fields: Any) -> Company:
-    """A company with all fields of §2.1 and the internal ones of `tests.oracle`, null unless given."""
+    """A company with all fields of §2.1 and the internal fields of `tests.oracle`; most fields default to null."""
     nulls = dict.fromkeys((*record.FIELDS, "division", "groupe", "capital_eur", "actif_eur"))
     return {
         **nulls,
@@ -148,17 +149,18 @@ def company(iso2: str, identifier: str, nom: str, **fields: Any) -> Company:
     }
 
 
-def in_layout(found: Sequence[Company]) -> list[Company]:
-    """Companies of one country in the order in which a shard holds them."""
+def sort_by_layout(dataset: Sequence[Company]) -> list[Company]:
+    """Companies of one country in layout order."""
 
-    def last(value: Any) -> tuple[bool, Any]:
+    def null_last(value: Any) -> tuple[bool, Any]:
+        """A sort key with nulls at the end."""
         return (value is None, value or "")
 
     return sorted(
-        found,
+        dataset,
         key=lambda c: (
-            *last(c["division"]),
-            *last(c["groupe"]),
+            *null_last(c["division"]),
+            *null_last(c["groupe"]),
             c["ca_eur"] is None,
             -(c["ca_eur"] or 0.0),
             c["id"].encode(),
@@ -169,7 +171,7 @@ def in_layout(found: Sequence[Company]) -> list[Company]:
 def write_shard(
     path: Path,
     iso2: str,
-    found: Sequence[Company],
+    dataset: Sequence[Company],
     comptes: Mapping[str, Sequence[Mapping[str, Any]]] | None = None,
     ratios: LastYearRatios | None = None,
 ) -> list[Company]:
@@ -177,13 +179,14 @@ def write_shard(
 
     Args:
         comptes: statement lines by identifier.
-        ratios: instead of those of the statements.
+        ratios: the ratios to write instead of the ratios of the statements.
     """
-    rows = in_layout([company for company in found if company["iso2"] == iso2])
+    rows = sort_by_layout([company for company in dataset if company["iso2"] == iso2])
     lines = {c["id"]: [] for c in rows if c["a_comptes"]} | dict(comptes or {})
 
-    def records(wanted: range) -> Iterator[bytes]:
-        return (record.encode(rows[row]) for row in wanted)
+    def records(numbers: range) -> Iterator[bytes]:
+        """The records of the rows with these numbers."""
+        return (record.encode(rows[row]) for row in numbers)
 
     writer.write(
         path,
@@ -198,29 +201,30 @@ def write_shard(
 
 def last_year_ratios(statements: Sequence[Sequence[Mapping[str, Any]]]) -> LastYearRatios:
     """The ratios of companies with these statement lines, one after the other."""
-    found = [accounts.last_year(lines) for lines in statements]
+    last_years = [accounts.last_year(lines) for lines in statements]
     arrays: dict[str, Any] = {
-        code: np.array([values[code] for _, values in found], dtype=float)
+        code: np.array([values[code] for _, values in last_years], dtype=float)
         for code in stored_codes()
     }
-    return LastYearRatios({"exercice": np.array([y for y, _ in found], np.uint16), **arrays})
+    return LastYearRatios({"exercice": np.array([y for y, _ in last_years], np.uint16), **arrays})
 
 
 def columns(rows: Sequence[Company]) -> Columns:
-    """The writer's columns of companies in layout order."""
+    """The columns from which the writer of shards writes these companies, which must be in layout order."""
 
     def amount(field: str) -> Any:
+        """An amount of each row; NaN if it is unknown."""
         return np.array([np.nan if c[field] is None else c[field] for c in rows], dtype=float)
 
-    heads = [format.EFFECTIF_NULL if c["effectif"] is None else c["effectif"] for c in rows]
+    headcounts = [format.EFFECTIF_NULL if c["effectif"] is None else c["effectif"] for c in rows]
     places = groupby(rows, key=lambda c: (c["division"], c["groupe"]))
     return Columns(
         ids=strings.pack(c["id"] for c in rows),
         noms=strings.pack(c["nom"] for c in rows),
         former=former_names([c["noms_anterieurs"] for c in rows]),
-        cells=[(*place, len(list(part))) for place, part in places],
+        cells=[(*place, len(list(rows_of_cell))) for place, rows_of_cell in places],
         ca_eur=amount("ca_eur"),
-        effectif=np.array(heads, dtype=np.int32),
+        effectif=np.array(headcounts, dtype=np.int32),
         dates=np.array([sort_keys.date_key(c["date_creation"]) for c in rows], dtype=np.int32),
         capital_eur=amount("capital_eur"),
         score=np.array([c["score"] for c in rows], dtype=np.int16),
@@ -239,19 +243,19 @@ def columns(rows: Sequence[Company]) -> Columns:
 
 
 def former_names(lists: Sequence[Sequence[str] | None]) -> FormerNames:
-    """The former names of rows, as the writer takes them."""
+    """The former names of rows, as the writer takes them: all names, and for each name its row."""
     owners = [row for row, names in enumerate(lists) for _ in names or ()]
     texts = strings.pack(name for names in lists for name in names or ())
     return FormerNames(texts, np.array(owners, dtype=np.uint32))
 
 
 def distinct(values: Sequence[str | None]) -> DistinctValues:
-    """A text column as the writer takes it."""
-    known = list(dict.fromkeys(values))
-    return DistinctValues(known, np.array([known.index(value) for value in values], np.uint32))
+    """A text column as the writer takes it: the distinct texts, and for each row the position of its text."""
+    listed = list(dict.fromkeys(values))
+    return DistinctValues(listed, np.array([listed.index(value) for value in values], np.uint32))
 
 
-def reference(found: Sequence[Company], countries: Sequence[str] = COUNTRIES) -> Reference:
+def reference(dataset: Sequence[Company], countries: Sequence[str] = COUNTRIES) -> Reference:
     """The reference lists of these companies."""
     return Reference(
         pays=tuple(Pays(c, c.lower(), f"Pays {c}", f"Land {c}", "EUR", "R") for c in countries),
@@ -264,27 +268,34 @@ def reference(found: Sequence[Company], countries: Sequence[str] = COUNTRIES) ->
             for division, groups in sorted(GROUPS.items())
             for group in groups
         ),
-        counts={iso2: _cells([c for c in found if c["iso2"] == iso2]) for iso2 in countries},
+        counts={
+            iso2: _cell_counts([c for c in dataset if c["iso2"] == iso2]) for iso2 in countries
+        },
     )
 
 
-# One statement line: a record costs credits only where there are some (X0.6).
-FILED: Final = {
+# A statement line: only records with statement lines cost credits (X0.6).
+STATEMENT_LINE: Final = {
     "etat": "bilan_actif", "code": "total_actif", "libelle": "Total de l'actif", "valeur": 1.0,
     "devise": "EUR", "exercice": 2024, "ordre": 1,
 }  # fmt: skip
 
 
-def publish(data: Path, found: Sequence[Company], *, filed: bool = False, **options: Any) -> str:
+def publish(data: Path, dataset: Sequence[Company], *, filed: bool = False, **options: Any) -> str:
     """Publish a generation of these companies in the folder `data`; return its name.
 
-    `filed`: each of them has a statement line.
+    Args:
+        filed: whether each company has a statement line.
     """
     staged = publication.make_staging_folder(data)
     for iso2 in COUNTRIES:
-        comptes = {one["id"]: [FILED] for one in found if filed and one["iso2"] == iso2}
-        write_shard(staged / generation_files.shard_name(iso2), iso2, found, comptes)
-    (staged / generation_files.REFERENCE).write_bytes(references.dump(reference(found)))
+        comptes = {
+            company["id"]: [STATEMENT_LINE]
+            for company in dataset
+            if filed and company["iso2"] == iso2
+        }
+        write_shard(staged / generation_files.shard_name(iso2), iso2, dataset, comptes)
+    (staged / generation_files.REFERENCE).write_bytes(references.dump(reference(dataset)))
     (staged / generation_files.QUALITY).write_bytes(b"{}")
     return publication.publish(
         data,
@@ -296,8 +307,9 @@ def publish(data: Path, found: Sequence[Company], *, filed: bool = False, **opti
     )
 
 
-def _cells(found: Sequence[Company]) -> tuple[CellCount, ...]:
-    places = [(c["division"], c["groupe"]) for c in found]
+def _cell_counts(dataset: Sequence[Company]) -> tuple[CellCount, ...]:
+    """The number of companies of each sector and sub-sector."""
+    places = [(c["division"], c["groupe"]) for c in dataset]
     return tuple(
         CellCount(*place, places.count(place))
         for place in sorted(set(places), key=lambda p: [str(code) for code in p])

@@ -1,10 +1,10 @@
-"""The nightly run: fetch, import, build, verify, publish, sign, prune, and one report of all of it.
+"""The nightly run: fetch, import, build, verify, publish, sign, prune, and a report.
 
-Read `nightly` (the stages in order), then `imports` (each edition in a folder of its own), `report` and `config`.
+Read `nightly` (the stages in order), then `imports` (each edition in a separate folder), `report` and `config`.
 `command` is the command line of `fetch` and `nightly`.
 
-The fetch of `python -m pipeline fetch SOURCE --out RAW` is the first stage: `published_files` (the files that registers
-publish, seeds/sources.csv, and the checks that make a file credible), then `fetching` (sources, files, editions),
-`download` (one file: conditional, resumed from the night before) and `receipt` (the record beside it). The HTTP client
-and the tries are those of mirrors: `client` and `download` of `shards.mirror`.
+The first stage is also the command `python -m pipeline fetch SOURCE --out RAW`: `published_files` (the files that
+registers publish, seeds/sources.csv, and the checks of a fetched file), then `fetching` (sources, files, editions),
+`download` (one file: conditional, continued from an earlier night) and `receipt` (the record of a fetched file). The
+HTTP client and the retries are shared with mirrors: `client` and `download` of `shards.mirror`.
 """

@@ -1,10 +1,10 @@
 """The commands `fetch` and `nightly` of `python -m pipeline`: their arguments, the plan of a night, the progress.
 
-`nightly --plan` asks no server and writes nothing. A server may have something new, so the plan names the files that
-would be requested, and compares the files that are here with their imports.
+`nightly --plan` sends no request and writes nothing. It cannot know whether a server has a new file, so it lists the
+files that would be requested, and compares the files in RAW with their imports.
 
-The progress is a bar on a terminal, and elsewhere a line a minute with the stage: a run that is silent for hours looks
-like one that hangs.
+The progress is a bar on a terminal, otherwise a line per minute with the stage, because a run that is silent for hours
+looks as if it hangs.
 """
 
 import argparse
@@ -32,11 +32,11 @@ from shards.generations import pointer
 
 EXAMPLE_FETCH: Final = "example: python -m pipeline fetch ee uk-basic --out raw"
 EXAMPLE_NIGHTLY: Final = "example: python -m pipeline nightly /etc/societes/nightly.toml"
-_EVERY_SECONDS: Final = 60.0
-_MEGABYTE: Final = 1e6
+_SECONDS_BETWEEN_LINES: Final = 60.0  # between two lines of progress
+_MEGABYTE: Final = 1e6  # bytes
 
 
-def arguments_of_fetch(parser: argparse.ArgumentParser) -> None:
+def add_fetch_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `fetch`."""
     parser.epilog = EXAMPLE_FETCH
     sources = sorted(published_files.read())
@@ -52,31 +52,36 @@ def arguments_of_fetch(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--accept",
         action="store_true",
-        help="take files that are larger or smaller than is credible",
+        help="accept files that are larger or smaller than is credible",
     )
 
 
 def fetch(options: argparse.Namespace) -> int:
-    """Run the command `fetch`; return its exit code."""
+    """Run the command `fetch`; return its exit code: 1 if a file was not fetched, else 0."""
     sources = tuple(dict.fromkeys(options.source))
     settings = config.read_fetch_settings(options.config, os.environ)
     if options.accept:
         settings = replace(settings, accept=frozenset(sources))
     now = datetime.now(UTC)
-    with show_progress("fetch") as shown:
-        found = fetching.run(
-            sources, options.out, settings, now=now, came=shown.add_bytes, report=shown.say
+    with show_progress("fetch") as progress:
+        fetched = fetching.run(
+            sources,
+            options.out,
+            settings,
+            now=now,
+            on_bytes=progress.add_bytes,
+            report=progress.say,
         )
-    good = [file for file in found if file.result in ("nouveau", "inchange")]
-    for file in found:
-        if file in good:
+    accepted = [file for file in fetched if file.result in ("nouveau", "inchange")]
+    for file in fetched:
+        if file in accepted:
             print(file.line())
         else:
             print(f"error: {file.line()}", file=sys.stderr)
-    return int(len(good) < len(found))
+    return int(len(accepted) < len(fetched))
 
 
-def arguments_of_nightly(parser: argparse.ArgumentParser) -> None:
+def add_nightly_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `nightly`."""
     parser.epilog = EXAMPLE_NIGHTLY
     parser.add_argument("config", metavar="CONFIG", type=Path, help="TOML, as in README.md")
@@ -87,28 +92,28 @@ def arguments_of_nightly(parser: argparse.ArgumentParser) -> None:
         action="extend",
         default=[],
         choices=sorted(published_files.read()),
-        help="take an edition of these sources that lost rows, is older or is mostly rejected, and open the gates"
+        help="accept an edition of these sources that lost rows, is older or is mostly rejected, and open the gates"
         " of the build",
     )
 
     parser.add_argument(
         "--strict",
         action="store_true",
-        help="end with exit code 3 where a source failed, as `strict = true`",
+        help="end with exit code 3 if a source failed, as `strict = true`",
     )
     parser.add_argument(
         "--plan",
         action="store_true",
-        help="say what would be fetched, imported and built; ask no server, write nothing",
+        help="print the files that would be fetched, imported and built; send no request, write nothing",
     )
 
 
 def nightly(options: argparse.Namespace) -> int:
     """Run the command `nightly`; return its exit code."""
     settings = config.read(options.config)
-    if others := sorted(set(options.accept) - set(settings.sources)):
+    if not_configured := sorted(set(options.accept) - set(settings.sources)):
         raise BuildError(
-            f"--accept {others[0]}: {options.config} does not name it in `sources`; add it there, "
+            f"--accept {not_configured[0]}: {options.config} does not name it in `sources`; add it there, "
             "or leave the option out"
         )
     fetches = config.fetch_settings(settings.contact, settings.source, os.environ)
@@ -124,88 +129,96 @@ def nightly(options: argparse.Namespace) -> int:
         for line in plan_lines(settings, fetches, datetime.now(UTC).date()):
             print(line)
         return 0
-    with show_progress("fetch") as shown:
-        run = NightlyRun(settings, fetches, came=shown.add_bytes, say=shown.say, begin=shown.begin)
-        found = run.run()
-    for line in found.lines():
+    with show_progress("fetch") as progress:
+        run = NightlyRun(
+            settings, fetches, on_bytes=progress.add_bytes, say=progress.say, begin=progress.begin
+        )
+        report = run.run()
+    for line in report.lines():
         print(line)
-    if found.etat == "echec":
-        print(f"error: {found.erreur}", file=sys.stderr)
-    elif found.is_fruitless:
+    if report.etat == "echec":
+        print(f"error: {report.erreur}", file=sys.stderr)
+    elif report.is_fruitless:
         print(
-            "error: no source came: each was refused or not reached; what was imported before is published again",
+            "error: no source was fetched: each was refused or not reached; the earlier imports are published again",
             file=sys.stderr,
         )
-    for one in found.sources:
-        for reason in one.motifs:
-            print(f"warning: {one.source}: {reason}", file=sys.stderr)
-    return found.exit_code(strict=settings.strict)
+    for source in report.sources:
+        for reason in source.motifs:
+            print(f"warning: {source.source}: {reason}", file=sys.stderr)
+    return report.exit_code(strict=settings.strict)
 
 
 def plan_lines(config: NightlyConfig, settings: FetchSettings, today: date) -> Iterator[str]:
-    """The plan of a night (`nightly --plan`).
+    """The plan of a night as lines of text (`nightly --plan`): the requests and imports of each source, then the build.
 
     Raises:
-        FetchError: an address in the settings that is none.
+        FetchError: an address in the settings is invalid.
     """
-    raw, table, inputs = config.work / "raw", published_files.read(), 0
+    raw, published, sources_with_files = config.work / "raw", published_files.read(), 0
     for source in config.sources:
         yield f"{source}:"
-        for file in published_files.with_settings(table[source], settings.of_source(source)):
+        for file in published_files.apply_settings(
+            published[source], settings.source_settings(source)
+        ):
             yield f"  fetch: {_planned_request(file, settings, raw / source, today)}"
-            if not settings.of_source(source).fetch:
-                break
-        fresh, done = imports.pending_files(source, raw, config.work)
-        inputs += bool(fresh or done)
-        if fresh:
-            yield f"  import: {', '.join(fresh)}"
-        if done:
-            yield f"  imported already: {', '.join(done)}"
-        if not fresh and not done:
-            yield f"  import: only what comes; no file is in {raw / source}"
-    stays = pointer.current_name(config.data) or "nothing"
-    yield f"build: {inputs} of {len(config.sources)} sources have files here, into {config.data}"
-    yield f"  countries without a change are linked; published now: {stays}"
+            if not settings.source_settings(source).fetch:
+                break  # this line is for all files of the source
+        new_files, imported_files = imports.pending_files(source, raw, config.work)
+        sources_with_files += bool(new_files or imported_files)
+        if new_files:
+            yield f"  import: {', '.join(new_files)}"
+        if imported_files:
+            yield f"  imported already: {', '.join(imported_files)}"
+        if not new_files and not imported_files:
+            yield f"  import: only new files; no file is in {raw / source}"
+    published_now = pointer.current_name(config.data) or "nothing"
+    yield f"build: {sources_with_files} of {len(config.sources)} sources have files here, into {config.data}"
+    yield f"  countries without a change are linked; published now: {published_now}"
 
 
 def _planned_request(
     file: PublishedFile, settings: FetchSettings, folder: Path, today: date
 ) -> str:
-    """What would be asked for of one file."""
-    if not settings.of_source(file.source).fetch or not file.address:
-        return f"nothing, by hand: its files are put into {folder}"
-    if reason := fetching.lacks_key(file, settings):
+    """The request that a night would send for one file, in words; or why it would send none."""
+    if not settings.source_settings(file.source).fetch or not file.address:
+        return f"nothing: an operator puts its files into {folder}"
+    if reason := fetching.missing_key_reason(file, settings):
         return f"nothing: {reason}"
-    last = receipt.all_of(folder, file.name)
-    if file.days is None and last and (folder / last[0].fichier).is_file():
-        return f"nothing: {last[0].fichier} is here, and never published again"
+    receipts = receipt.read_all(folder, file.name)
+    if file.days is None and receipts and (folder / receipts[0].fichier).is_file():
+        return f"nothing: {receipts[0].fichier} is here, and is not published again"
     editions = published_files.editions(file, today)
     if file.editions > 1:
-        editions = [one for one in editions if not (folder / one.name).is_file()] or editions
+        editions = [edition for edition in editions if not (folder / edition.name).is_file()]
+    if not editions:
+        return "nothing: each of its editions is here"
     newest = editions[0]
-    more = f" and up to {len(editions) - 1} older editions" if len(editions) > 1 else ""
-    came = f", of which {last[0].fichier} came on {last[0].recu[:10]}" if last else ""
-    part = folder / receipt.FOLDER / newest.name
-    begun = f", from byte {part.stat().st_size:,} on" if part.is_file() else ""
-    return f"{newest.address}{more}{came}{begun}"
+    older = f" and up to {len(editions) - 1} older editions" if len(editions) > 1 else ""
+    received = (
+        f", of which {receipts[0].fichier} came on {receipts[0].recu[:10]}" if receipts else ""
+    )
+    unfinished = folder / receipt.FOLDER / newest.name
+    continued = f", from byte {unfinished.stat().st_size:,} on" if unfinished.is_file() else ""
+    return f"{newest.address}{older}{received}{continued}"
 
 
 @dataclass(slots=True)
 class Progress:
-    """What a run is doing: its stage, since when, and the bytes that have come in it."""
+    """The progress of a run: its stage, the start of the stage (monotonic), and the bytes received in the stage."""
 
     bar: tqdm  # type: ignore[type-arg]  # generic in its stubs alone
     stage: str = ""
-    bytes_came: int = 0
-    since: float = field(default_factory=time.monotonic)
+    received_bytes: int = 0
+    stage_start: float = field(default_factory=time.monotonic)
 
     def begin(self, stage: str) -> None:
         """Enter a stage."""
-        self.stage, self.bytes_came, self.since = stage, 0, time.monotonic()
+        self.stage, self.received_bytes, self.stage_start = stage, 0, time.monotonic()
 
     def add_bytes(self, size: int) -> None:
         """Count bytes that were fetched."""
-        self.bytes_came += size
+        self.received_bytes += size
         self.bar.update(size)
 
     def say(self, message: str) -> None:
@@ -213,20 +226,27 @@ class Progress:
         tqdm.write(f"pipeline: {message}", file=sys.stderr)
 
     def line(self) -> str:
-        """What it is doing, for a log."""
-        came = f", {self.bytes_came / _MEGABYTE:,.1f} MB have come" if self.bytes_came else ""
-        return f"{self.stage}: {time.monotonic() - self.since:,.0f} s{came}"
+        """The progress as a line of text: the stage, its seconds, the received bytes."""
+        received = (
+            f", {self.received_bytes / _MEGABYTE:,.1f} MB received" if self.received_bytes else ""
+        )
+        return f"{self.stage}: {time.monotonic() - self.stage_start:,.0f} s{received}"
 
 
 @contextmanager
 def show_progress(stage: str) -> Iterator[Progress]:
-    """The progress of a command that begins with `stage`, shown until the end of the block."""
+    """Show the progress of a command until the end of the block; `stage` is its first stage.
+
+    A terminal shows a bar; otherwise a thread prints a line every _SECONDS_BETWEEN_LINES.
+    """
     ended = threading.Event()
+    # `disable=None` means no bar unless the output is a terminal.
     with tqdm(unit="B", unit_scale=True, disable=None, leave=False) as bar:
         progress = Progress(bar, stage)
 
         def report() -> None:
-            while not ended.wait(_EVERY_SECONDS):
+            """Print a line of progress every minute, until the command ends."""
+            while not ended.wait(_SECONDS_BETWEEN_LINES):
                 progress.say(progress.line())
 
         reporter = threading.Thread(target=report, name="progress", daemon=True)

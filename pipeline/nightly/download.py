@@ -1,13 +1,14 @@
-"""The download of one edition: conditional, resumed, and never in the place of the file before.
+"""The download of one edition: conditional, resumed, and into a separate file until it is checked.
 
-`shards.mirror.download` has the tries and the pace; here are the requests, and the part that grows from night to night.
-A download that was interrupted goes on with Range and If-Range, so that a server which has published anew in between
-sends the whole file. When `EditionDownload.run` returns, the file is complete as announced; `published_files` decides
-whether it is credible.
+`shards.mirror.download` implements the retries and the least speed; this module implements the requests, and the
+unfinished file that grows from night to night. An interrupted download continues with Range and If-Range, so that a
+server that has published a new edition since then sends the complete file. When `EditionDownload.run` returns True, the
+file has all the announced bytes; `published_files` decides whether it is credible.
 
-The bytes grow in a `RecordedPart`: `.fetch/<file>`; `<file>.part.json` has the validators of the representation they
-belong to (RFC 9110 §8.8), and a digest of the bytes that were there at the last checkpoint. A later night keeps only
-those: after a power cut the end of a file may be zeros, and a bit may flip between two nights.
+The bytes are written to `.fetch/<file>` (a `RecordedPart`). `.fetch/<file>.part.json` records the validators of their
+representation (RFC 9110 §8.8), and the number and the digest of the bytes at the last checkpoint. A later night keeps
+only the bytes up to that checkpoint, if their digest is the same: after a power cut the end of a file can be zeros, and
+a bit can flip between two nights.
 """
 
 import asyncio
@@ -28,45 +29,53 @@ from pipeline.nightly.receipt import Receipt, Validators
 from shards.generations import atomic_files
 from shards.mirror.client import Client, UnchangedError
 from shards.mirror.download import FileDownload, Pace, PartFile, Retries
-from shards.mirror.source import Body
+from shards.mirror.source import Body, RangeError
 
-SLOWEST: Final = 20_000  # bytes a second
-_CHECKPOINT_SECONDS: Final = 1.0
+SLOWEST: Final = 20_000  # bytes per second: the default of the least speed
+_CHECKPOINT_SECONDS: Final = 1.0  # between two checkpoints
 
 
 class RecordedPart(PartFile):
-    """An unfinished file from `address`, with a record of the representation that its bytes belong to."""
+    """An unfinished file from `address`, with a record of its validators and of the bytes up to the last checkpoint."""
 
     def __init__(self, path: Path, address: str) -> None:
         super().__init__(path)
         self._record = path.with_name(f"{path.name}.part.json")
         self._digest = blake3()
-        self._recorded = 0.0
+        self._last_checkpoint = 0.0  # monotonic seconds
         self.validators = Validators("", "", address)
 
     def resume(self) -> None:
-        """Continue with the bytes that an earlier night has left, up to its last checkpoint."""
+        """Continue with the bytes of an earlier night, up to its last checkpoint.
+
+        Without a valid record of these bytes the validators stay empty, so that `can_continue` is false.
+        """
         try:
             record = digests.load_record(self._record.read_bytes())
-            validators, at = Validators(**record["validators"]), int(record["recus"])
-            size, expected = record["octets"], record["blake3"]
+            validators, received = Validators(**record["validators"]), int(record["recus"])
+            size, recorded_digest = record["octets"], record["blake3"]
         except (OSError, ValueError, KeyError, TypeError):  # absent, damaged, or of another version
             return
-        if validators.adresse != self.validators.adresse or not 0 < at <= self.at:
+        if validators.adresse != self.validators.adresse or not 0 < received <= self.at:
             return
         with self.path.open("r+b") as file:
-            file.truncate(at)
+            file.truncate(received)
         digest = blake3().update_mmap(self.path)
-        if digest.hexdigest() == expected:
-            self.validators, self.at, self.size, self._digest = validators, at, size, digest
+        if digest.hexdigest() == recorded_digest:
+            self.validators, self.at, self.size, self._digest = validators, received, size, digest
 
     @property
     def can_continue(self) -> bool:
-        """Whether the rest alone may be requested, which needs a validator (RFC 9110 §13.1.5)."""
+        """Whether the missing bytes can be requested: If-Range needs a validator (RFC 9110 §13.1.5)."""
         return bool(self.validators.if_same())
 
+    def may_continue_with(self, body: Body) -> bool:
+        """Whether the size and the validators of `body` agree with the bytes that are already here."""
+        has_size = body.size is None or self.size in (None, body.size)
+        return has_size and self.validators.may_have(body.etag, body.modified)
+
     def start(self, body: Body) -> None:
-        """Begin a representation."""
+        """Begin a new file: store the validators and the size of its representation."""
         self.validators = replace(self.validators, etag=body.etag, modifie=body.modified)
         self.size, self._digest = body.size, blake3()
 
@@ -74,11 +83,11 @@ class RecordedPart(PartFile):
         """Write a piece to `out`, with a checkpoint every second."""
         super().append(piece, out)
         self._digest.update(piece)
-        if time.monotonic() - self._recorded > _CHECKPOINT_SECONDS:
+        if time.monotonic() - self._last_checkpoint > _CHECKPOINT_SECONDS:
             self.stop(out)
 
     def stop(self, out: IO[bytes]) -> None:
-        """Record the bytes that have come."""
+        """Make a checkpoint: record the number and the digest of the received bytes."""
         out.flush()
         record = {
             "validators": asdict(self.validators),
@@ -87,7 +96,7 @@ class RecordedPart(PartFile):
             "blake3": self._digest.hexdigest(),
         }
         atomic_files.write(self._record, digests.dump_record(record))
-        self._recorded = time.monotonic()
+        self._last_checkpoint = time.monotonic()
 
     def discard(self) -> None:
         """Delete the bytes and the record."""
@@ -105,10 +114,11 @@ class EditionDownload:
     """The download of an edition to `part`.
 
     Attributes:
-        key: the headers that open an account.
+        key: the HTTP header with the key of an account; empty without an account.
         bounded: whether a size that is not credible ends the download.
-        slowest: the least bytes a second.
-        came: called with the number of bytes received.
+        slowest: the least speed in bytes per second.
+        on_bytes: called with the number of bytes of each received piece.
+        report: called with a message before a wait.
     """
 
     client: Client
@@ -117,20 +127,21 @@ class EditionDownload:
     key: Mapping[str, str] = field(default_factory=dict)
     bounded: bool = True
     slowest: int = SLOWEST
-    came: Callable[[int], object] = lambda _: None
+    on_bytes: Callable[[int], object] = lambda _: None
     report: Callable[[str], object] = lambda _: None
 
     async def run(self, before: Receipt | None) -> bool:
-        """Complete the part; return False if the edition is still that of the receipt `before`.
+        """Complete the part; return False if the server still has the edition of the receipt `before`.
 
         Raises:
-            AbsentError: it is not published.
-            FaultError: the server failed too often; what has come stays for the next time.
+            AbsentError: the edition is not published.
+            FaultError: the server failed too often; the received bytes stay for the next time.
             FetchError: the server sends a page, or a size that is not credible.
-            SlowSourceError: the server is too slow; what has come stays for the next time.
-            SyncError: the server refuses.
+            SlowSourceError: the server is too slow; the received bytes stay for the next time.
+            SyncError: the server refuses the request.
         """
-        await asyncio.to_thread(self.part.resume)  # reads the bytes
+        # In a thread, because it reads all bytes for their digest.
+        await asyncio.to_thread(self.part.resume)
         address = self.part.validators.adresse
         retries, pace = Retries(self.report), Pace(address, self.slowest)
         download = FileDownload(address, partial(self._open, before), self.part, retries, pace)
@@ -142,6 +153,13 @@ class EditionDownload:
 
     @asynccontextmanager
     async def _open(self, before: Receipt | None, start: int) -> AsyncIterator[Body]:
+        """The body of the response to a request for the bytes from `start` on.
+
+        With `start` 0 and a receipt `before`, the server sends a body only if the edition has changed since then.
+
+        Raises:
+            RangeError: the edition has changed since its first bytes came, so the download must begin again.
+        """
         validators, address = self.part.validators, self.part.validators.adresse
         headers = before.validators.unless_changed() if before else {}
         if start:
@@ -151,16 +169,18 @@ class EditionDownload:
                 published_files.refuse_page(address, b"", body.content_type)
                 if self.bounded and body.size is not None:
                     published_files.refuse_size(address, body.size, self.file.size)
+            elif not self.part.may_continue_with(body):  # the server has ignored If-Range
+                raise RangeError(f"{address} has changed since its first {start:,} bytes came")
             yield replace(body, pieces=self._credible_pieces(address, body))
 
     async def _credible_pieces(self, address: str, body: Body) -> AsyncIterator[bytes]:
-        """The pieces, as long as they may be those of the file."""
-        at = body.start or 0
+        """The pieces of the body; an error as soon as they are a web page, or too many bytes for a credible file."""
+        position = body.start
         async for piece in body.pieces:
-            if at == 0:
+            if position == 0:
                 published_files.refuse_page(address, piece)
-            at += len(piece)
-            self.came(len(piece))
-            if self.bounded and at > self.file.size[1]:
-                published_files.refuse_size(address, at, self.file.size)
+            position += len(piece)
+            self.on_bytes(len(piece))
+            if self.bounded and position > self.file.size[1]:
+                published_files.refuse_size(address, position, self.file.size)
             yield piece

@@ -1,8 +1,8 @@
 """The command `nightly`: fetch, import, build, verify, publish, sign, prune.
 
-Every stage finds what an earlier run has finished and does the rest, so a run that was killed is started again and
-comes to the same result. One run at a time works in a folder. A source that fails leaves its edition of before in
-place; an error of the build leaves the published generation in place.
+Every stage reuses the finished work of an earlier run, so a run that was killed can be started again, with the same
+result. Only one run at a time can use a folder `work`. If a source fails, its previous edition stays in place; if the
+build fails, the published generation stays in place.
 """
 
 import errno
@@ -36,16 +36,17 @@ from shards.generations.publication import Gates
 from shards.mirror import signature
 from shards.verify import invariants
 
-VERIFIED: Final = "verified"  # the file with the name of the last generation that was verified
+VERIFIED: Final = "verified"  # the file in `work` with the name of the last verified generation
 
 
 @dataclass(frozen=True, slots=True)
 class NightlyRun:
-    """A run.
+    """One run of the command.
 
     Attributes:
-        clock: the present, in UTC.
-        came: called with the number of bytes that were fetched.
+        fetches: the settings of the fetches.
+        clock: returns the time, in UTC.
+        on_bytes: called with the number of bytes of each fetched piece.
         say: called with a message before a wait.
         begin: called with the name of each stage when it begins.
     """
@@ -53,7 +54,7 @@ class NightlyRun:
     config: NightlyConfig
     fetches: FetchSettings
     clock: Callable[[], datetime] = lambda: datetime.now(UTC)
-    came: Callable[[int], object] = lambda _: None
+    on_bytes: Callable[[int], object] = lambda _: None
     say: Callable[[str], object] = lambda _: None
     begin: Callable[[str], object] = lambda _: None
 
@@ -61,50 +62,54 @@ class NightlyRun:
         """Run all stages; return the report, which is also written.
 
         Raises:
-            BuildError: nothing can be written to the folder of the work.
+            BuildError: the folder `work` cannot be written.
             ShardError: another run is under way.
         """
-        found = NightlyReport(debut=self.clock().isoformat(timespec="seconds"))
+        report = NightlyReport(debut=self.clock().isoformat(timespec="seconds"))
         try:
             with locks.write_lock(self.config.work):
                 try:
-                    self._try(found)
+                    self._run_and_report(report)
                 finally:
-                    self._measure(found)
-        except OSError as error:  # of the lock, where nothing can be written
-            raise BuildError(self._message(error)) from error
-        return found
+                    self._write_metrics(report)
+        except OSError as error:  # of the lock, if the folder cannot be written
+            raise BuildError(self._error_message(error)) from error
+        return report
 
-    def _try(self, report: NightlyReport) -> None:
-        """Run all stages, and write the report."""
+    def _run_and_report(self, report: NightlyReport) -> None:
+        """Run all stages, and write the report; errors of a stage are in `erreur` of the report."""
         config = self.config
         try:
-            if config.key:  # a key that is wrong should not be found out after hours
+            if config.key:  # read now, so that a wrong key is not found only after hours
                 signature.private_key(config.key)
             report.precedente = report.generation = pointer.current_name(config.data)
-            self._stages(report)
+            self._run_stages(report)
         except pl.exceptions.PolarsError as error:
             report.erreur = f"the input cannot be read: {str(error).splitlines()[0]}"
         except (BuildError, InputError, ShardError, OSError) as error:
-            report.erreur = self._message(error)
+            report.erreur = self._error_message(error)
         report.fin = self.clock().isoformat(timespec="seconds")
         try:
             report.write(config.work / "reports", config.reports)
-        except OSError as error:  # what the night did is printed all the same
-            report.erreur = report.erreur or f"the report is not written: {self._message(error)}"
+        except OSError as error:  # the night has failed, but its report is still printed
+            report.erreur = (
+                report.erreur or f"the report is not written: {self._error_message(error)}"
+            )
             report.etat = "echec"
 
-    def _message(self, error: Exception) -> str:
-        """The message of an error; of a full disk, which the system does not name, with folder and remedy."""
+    def _error_message(self, error: Exception) -> str:
+        """The message of an error; for a full disk it names the folder, which the system does not, and the remedy."""
         if not isinstance(error, OSError) or error.errno != errno.ENOSPC:
             return str(error)
         config = self.config
-        there = [folder for folder in (config.work, config.data) if folder.is_dir()]
-        full = min(there, key=lambda folder: shutil.disk_usage(folder).free, default=config.work)
-        return f"the disk of {full} is full; give it space and start the night again, which goes on"
+        folders = [folder for folder in (config.work, config.data) if folder.is_dir()]
+        fullest = min(
+            folders, key=lambda folder: shutil.disk_usage(folder).free, default=config.work
+        )
+        return f"the disk of {fullest} is full; give it space and start the night again, which continues"
 
-    def _measure(self, report: NightlyReport) -> None:
-        """Write the metrics, which a night without them does not wait for."""
+    def _write_metrics(self, report: NightlyReport) -> None:
+        """Write the metrics, if a file for them is configured; a failure is only a warning."""
         config = self.config
         if not config.textfile:
             return
@@ -116,36 +121,43 @@ class NightlyRun:
         except OSError as error:
             self.say(f"warning: textfile {config.textfile} cannot be written: {error.strerror}")
 
-    def _stages(self, night: NightlyReport) -> None:
+    def _run_stages(self, night: NightlyReport) -> None:
+        """Fetch, import, build, verify, publish, sign and prune; add the results to the report `night`."""
         config, raw = self.config, self.config.work / "raw"
-        table = published_files.read()
+        published = published_files.read()
         with self._time_stage(night, "fetch"):
             fetched = fetching.run(
-                config.sources, raw, self.fetches, now=self.clock(), came=self.came, report=self.say
+                config.sources,
+                raw,
+                self.fetches,
+                now=self.clock(),
+                on_bytes=self.on_bytes,
+                report=self.say,
             )
         imported: list[SourceImports] = []
         with self._time_stage(night, "import"):
             for source in config.sources:
-                said = self.fetches.of_source(source)
+                settings = self.fetches.source_settings(source)
                 self.begin(f"import {source}")
-                since = time.monotonic()
+                started = time.monotonic()
                 imported.append(
                     imports.run(
                         source,
                         raw,
                         config.work,
                         accept=source in self.fetches.accept,
-                        max_rejected=said.max_rejected,
+                        max_rejected=settings.max_rejected,
                         most_in_build=config.max_rejected,
+                        # With less memory, an import would be refused.
                         memory=max(config.memory, LEAST_MEMORY) if config.memory else None,
                         limits=self.fetches.limits,
                     )
                 )
                 files = [file for file in fetched if file.source == source]
-                seconds = time.monotonic() - since
+                seconds = time.monotonic() - started
                 night.sources.append(
-                    report.of_source(
-                        table[source][0], files, imported[-1], raw, self.clock(), seconds
+                    report.source_report(
+                        published[source][0], files, imported[-1], raw, self.clock(), seconds
                     )
                 )
         with self._time_stage(night, "build"):
@@ -164,15 +176,19 @@ class NightlyRun:
             night.signee = True
         with self._time_stage(night, "prune"):
             imports.prune(imported, config.work)
-        failed = any(one.has_failed for one in night.sources)
+        failed = any(source.has_failed for source in night.sources)
         night.etat = "partiel" if failed else "complet"
 
     def _build(self, imported: list[SourceImports], report: NightlyReport) -> BuildResult:
-        """Build, verify and publish."""
+        """Build a generation from the imports, and publish it; verify it before, unless the configuration omits that.
+
+        Raises:
+            BuildError: no source has an import to build.
+        """
         config = self.config
-        inputs = tuple(folder for one in imported for folder in one.folders(config.work))
+        inputs = tuple(folder for source in imported for folder in source.folders(config.work))
         if not inputs:
-            raise BuildError("no source has anything to build; see the reasons above each of them")
+            raise BuildError("no source has anything to build; see the reasons of each source")
         options = BuildOptions(
             inputs=inputs,
             out=config.data,
@@ -186,6 +202,7 @@ class NightlyRun:
         )
 
         def verify(generation: Generation) -> None:
+            """Check every invariant of the new generation, except in shards that an earlier run has verified."""
             with self._time_stage(report, "verify"):
                 invariants.verify(generation, _verified_shards(config), jobs=config.jobs or 1)
                 market.verify(generation)
@@ -194,18 +211,21 @@ class NightlyRun:
 
     @contextmanager
     def _time_stage(self, report: NightlyReport, stage: str) -> Iterator[None]:
-        since = time.monotonic()  # the clock may be set while a stage runs
+        """Announce a stage (`begin`), and record its seconds in the report when the block ends."""
+        # A monotonic clock, because the clock of the system can be changed while a stage runs.
+        started = time.monotonic()
         self.begin(stage)
         try:
             yield
         finally:
-            report.etapes[stage] = round(time.monotonic() - since, 6)
+            report.etapes[stage] = round(time.monotonic() - started, 6)
 
 
 def _verified_shards(config: NightlyConfig) -> set[Inode]:
-    """The shards of the published generation, if a run has verified it; they are linked, not built again.
+    """The shards that need no second verification: those of the published generation, if a run has verified it.
 
-    Their bytes are compared with their digests before any publication.
+    The build links unchanged shards, so they have the same inode in the new generation. Every publication compares
+    their bytes with their digests, so damage since their verification does not stay unnoticed.
     """
     try:
         name = (config.work / VERIFIED).read_text()

@@ -1,7 +1,7 @@
-"""Build a generation: normalise every country, write its shard, publish them together.
+"""Build a generation: process each country, write its shard, publish all shards together.
 
 Read `build` first (the whole job), then `country` (one country in five steps, from canonical rows to a shard). `plan`
-says what will be done, also as the forecast of `--dry-run`; `receipts` has the task of a country, and says which
-countries need not be built again; `shard_input` makes the input of the writer of shards; `groups` is a document beside
-the shards.
+creates one task per country, and the forecast of `--dry-run`. `receipts` defines the task, and finds the countries
+that need not be built again. `shard_input` makes the input of the shard writer. `groups` writes the file of the groups
+of companies, which belongs to no country.
 """

@@ -1,17 +1,19 @@
 """One country, from its rows in the input to its shard: the five steps of `build`.
 
-1. **Read**: the files of the country's own register and of its complements, and the companies that persons object to.
-2. **Clean and reject**: files of good rows, in pieces that fit into memory. Bad rows are written apart.
-3. **Statement lines**: the lines to store, and the lines that are withheld. Bad lines are written apart.
-4. **Derive and sort**: the derived columns, piece by piece; the input of the shard writer, in layout order.
-5. **Write**: the shard and its receipt.
+1. **Read**: the files of the country's own register and its complements, and the companies that objections name.
+2. **Clean and reject**: clean the rows in pieces that fit into memory. Good rows go to temporary files, bad rows to the
+   file of rejected rows.
+3. **Statement lines**: select the lines to store and the lines to withhold. Bad lines go to the file of rejected lines.
+4. **Derive and sort**: add the derived columns, piece by piece; make the input of the shard writer, in layout order.
+5. **Write**: write the shard and its receipt.
 
-Steps pass files to each other; only the columns that are searched are in memory for all rows at once. Each step returns
-its part of the report, and the sum of the parts accounts for every row and line. `progress` gets the share of a step in
-the work on a row. The rules about values are in `pipeline/stages`, a module for each subject.
+Steps pass files to each other; only the searched columns of all rows are in memory at once. Each step returns its part
+of the report, and the sum of the parts accounts for every row and line. Each step calls `progress` with the number of
+its rows, multiplied by the share of the step in the time for a row. The rules about values are in `pipeline/stages`,
+one module per subject.
 
-A stage that loses a column or multiplies rows by a join would otherwise show only in the served data:
-`require_columns` and `require_rows` stop the build, as these are faults of the build, not of its input.
+A stage that loses a column, or a join that multiplies rows, would otherwise show only in the served data.
+`require_columns` and `require_rows` stop the build in such a case, which is a fault of the build, not of its input.
 """
 
 import shutil
@@ -52,7 +54,7 @@ from pipeline.stages.input_files import InputPart
 from pipeline.stages.objections import Hidden
 from pipeline.stages.quality_report import Quality
 from pipeline.stages.rejections import REASON
-from pipeline.workers.processes import Progress
+from pipeline.workers.processes import AddProgress
 from shards.codec.record import FIELDS
 from shards.generations import generation_files, manifest
 from shards.generations.reference import CellCount
@@ -60,19 +62,22 @@ from shards.ratios.accounts import NO_RATIOS, LastYearRatios
 from shards.writing import writer
 from shards.writing.writer import Columns
 
+# The frame of a country without statement lines.
 _NO_LINES: Final = pl.LazyFrame(schema={name: COMPTES[name] for name in statement_lines.LINES})
-_WORKING: Final = (sectors.DIVISION, sectors.GROUP, money.CAPITAL, money.ASSETS)
-_MOST_MISSHAPEN: Final = 0.5  # share of identifiers of another form in an import
-_TRIED: Final = 100_000  # rows of an import that are in memory at once while it is tried
-# The share of each step in the time of a row.
-_CLEANED: Final = 0.15
-_DERIVED: Final = 0.25
-_WRITTEN: Final = 0.6
+# The working columns that the input of the shard writer needs.
+_WORKING_COLUMNS: Final = (sectors.DIVISION, sectors.GROUP, money.CAPITAL, money.ASSETS)
+# If a larger share of the identifiers in an import does not have the form of the country, the import is refused.
+_MOST_MISSHAPEN: Final = 0.5
+_TRIAL_ROWS: Final = 100_000  # rows in memory at once while an import is tried (`refuse_import`)
+# The share of cleaning, deriving and writing in the time for a row, for the progress bar; together they are 1.
+_CLEAN_SHARE: Final = 0.15
+_DERIVE_SHARE: Final = 0.25
+_WRITE_SHARE: Final = 0.6
 
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """The good rows of a country: files of its register, and the rows of each complement by its name."""
+    """The good rows of a country: the files of its register, and the rows of each complement, by source."""
 
     register: list[Path]
     complements: Mapping[str, pl.LazyFrame]
@@ -80,7 +85,12 @@ class _Rows:
 
 @dataclass(frozen=True, slots=True)
 class _Lines:
-    """The statement lines to store, and all sound and withheld lines with REASON."""
+    """The good statement lines of a country.
+
+    Attributes:
+        stored: the lines to store.
+        weighed: all good lines, with the REASON why `doubtful_accounts` withholds a line, or null.
+    """
 
     stored: pl.LazyFrame
     weighed: pl.LazyFrame
@@ -88,7 +98,7 @@ class _Lines:
 
 @dataclass(frozen=True, slots=True)
 class _ShardInput:
-    """The arguments of `writer.write`."""
+    """The arguments of `writer.write`: the columns, records, statements and ratios of a country's companies."""
 
     columns: Columns
     records: Callable[[range], Iterator[bytes]]
@@ -96,29 +106,31 @@ class _ShardInput:
     ratios: LastYearRatios
 
 
-def build(task: Task, progress: Progress) -> BuiltCountry:
-    """Build one country and leave its shard and its receipt in `task.done`.
+def build(task: Task, progress: AddProgress) -> BuiltCountry:
+    """Build one country: write its shard and its receipt into `task.done`.
 
     Raises:
-        BuildError: a company that comes twice, or too many rejected rows.
-        InputError: a file of the input that is not canonical or cannot be read.
+        BuildError: a company appears twice, or too many rows are rejected.
+        InputError: a file of the input is not canonical or cannot be read.
     """
-    # A folder per attempt: when a worker of a cluster is lost, a country may be built twice at once.
+    # A folder per attempt, because two workers can build a country at the same time after a cluster lost one of them.
     task = replace(task, work=Path(tempfile.mkdtemp(prefix=f"{task.iso2}-", dir=task.work)))
+    # With a new objection (`unmet`), an empty country goes on to `_read`: it stops the build, because the objection
+    # names a company that the input does not contain, so its identifier is probably wrong.
     if not task.companies and not task.comptes and not task.unmet:
-        return _write(task, *_without_input(task), progress)
+        return _write(task, *_empty_input(task), progress)
     with canonical.name_unreadable(part.path for part in (*task.companies, *task.comptes)):
-        sources, of_input = _read(task)
+        sources, input_report = _read(task)
         rules = _rules(task.tables.seeds, task.tables.rates, task.iso2)
-        rows, of_rows = _clean(task, sources, rules, progress)
-        lines, of_lines = _select_lines(task, rows, rules)
-        shard, of_companies = _derive(task, rows, lines, progress)
-    report = quality_report.of_country((of_input, of_rows, of_lines, of_companies))
+        rows, row_report = _clean(task, sources, rules, progress)
+        lines, line_report = _select_lines(task, rows, rules)
+        shard, company_report = _derive(task, rows, lines, progress)
+    report = quality_report.country_quality((input_report, row_report, line_report, company_report))
     return _write(task, shard, report, progress)
 
 
-def _without_input(task: Task) -> tuple[_ShardInput, Quality]:
-    """The result of the steps for no row, without running them."""
+def _empty_input(task: Task) -> tuple[_ShardInput, Quality]:
+    """The input of the shard and the report of a country without rows; no step needs to run."""
     for path in task.rejected_files:
         path.unlink(missing_ok=True)
     columns = shard_input.columns(shard_input.NO_COMPANIES)
@@ -130,26 +142,26 @@ def _without_input(task: Task) -> tuple[_ShardInput, Quality]:
 
 
 def _read(task: Task) -> tuple[Sources, Quality]:
-    """The sources of the country; the report counts its rows, and companies that persons object to.
+    """The sources of the country; and a report with the number of its rows, and of rows that objections remove.
 
     Raises:
-        BuildError: a new objection meets no company: its identifier is probably wrong.
+        BuildError: a new objection matches no company, so its identifier is probably wrong.
     """
-    sources = complements.of_country(task.companies, task.iso2)
+    sources = complements.country_sources(task.companies, task.iso2)
     if not task.hidden:
         return sources, Quality(lues=task.rows)
     rows = input_files.scan_country(task.companies, "companies", task.iso2)
-    met = objections.rows_per_company(rows, task.hidden)
-    if missed := sorted(task.unmet - met.keys()):
+    matched = objections.rows_per_company(rows, task.hidden)
+    if unmatched := sorted(task.unmet - matched.keys()):
         raise BuildError(
-            f"objections: {task.iso2} has no company {missed[0]!r} in the input; correct its "
+            f"objections: {task.iso2} has no company {unmatched[0]!r} in the input; correct its "
             "identifiant, or give it a date in retrait"
         )
-    left_out = sum(met.get(company, 0) for company in objections.hidden_companies(task.hidden))
+    left_out = sum(matched.get(company, 0) for company in objections.hidden_companies(task.hidden))
     return sources, Quality(
         lues=task.rows,
         ecartees={objections.LEFT_OUT: left_out} if left_out else {},
-        oppositions=objections.count_hidden(task.hidden, met),
+        oppositions=objections.count_hidden(task.hidden, matched),
     )
 
 
@@ -158,17 +170,17 @@ def _read(task: Task) -> tuple[Sources, Quality]:
 
 @dataclass(frozen=True, slots=True)
 class _Rules:
-    """The tables of `seeds/` for the values of a country."""
+    """The rules of the tables of `seeds/` for the values of a country."""
 
     clauses: personal_data.Clauses
-    personal: personal_data.Patterns
-    placeholders: implausible_values.Patterns
+    personal: personal_data.PatternsByColumn
+    placeholders: implausible_values.PatternsByColumn
     last_year: int
 
 
 @dataclass(frozen=True, slots=True)
 class _CleanSource:
-    """The good rows of a source in files, one at least; files of its bad rows, and the report of both."""
+    """The files with the good rows of a source (at least one file); the files with its bad rows; the report."""
 
     good: list[Path]
     bad: list[Path]
@@ -176,31 +188,34 @@ class _CleanSource:
 
 
 def _clean(
-    task: Task, sources: Sources, rules: _Rules, progress: Progress
+    task: Task, sources: Sources, rules: _Rules, progress: AddProgress
 ) -> tuple[_Rows, Quality]:
-    """Clean the rows of every source; write the bad rows apart.
+    """Clean the rows of every source; write the bad rows to the file of rejected rows.
 
     Raises:
-        BuildError: a company that comes twice in a source, or too many bad rows.
+        BuildError: a company appears twice in a source, or too many rows are bad.
     """
-    completing = {
+    complement_sources = {
         source.name: _clean_source(task, f"complement-{rank}", source.parts, rules, progress)
         for rank, source in enumerate(sources.complements)
     }
     register = _clean_source(task, "register", sources.register, rules, progress)
-    cleaned = [*completing.values(), register]
+    cleaned = [*complement_sources.values(), register]
     report = quality_report.total(source.report for source in cleaned)
-    bad = [pl.scan_parquet(file) for source in cleaned for file in source.bad]
-    none = pl.LazyFrame(schema={REASON: pl.String, **COMPANIES})
+    bad_rows = [pl.scan_parquet(file) for source in cleaned for file in source.bad]
+    no_rows = pl.LazyFrame(schema={REASON: pl.String, **COMPANIES})
     path = rejections.rows_path(task.out, task.iso2)
-    rejections.write(pl.concat([none, *bad]), list(COMPANIES), path, task.work)
+    rejections.write(pl.concat([no_rows, *bad_rows]), list(COMPANIES), path, task.work)
     refused = report.rejetees
     rejections.refuse_too_many(task.iso2, "rows", task.rows, refused, task.max_rejected, path)
-    stored = {name: pl.scan_parquet(source.good) for name, source in completing.items()}
-    return _Rows(register.good, stored), report
+    complement_rows = {
+        name: pl.scan_parquet(source.good) for name, source in complement_sources.items()
+    }
+    return _Rows(register.good, complement_rows), report
 
 
 def _rules(seeds: Seeds, rates: pl.DataFrame, iso2: str) -> _Rules:
+    """The rules for the values of a country; the newest year of `rates` limits its dates and years."""
     return _Rules(
         personal_data.clauses_of_country(seeds, iso2),
         personal_data.patterns(seeds, iso2),
@@ -210,32 +225,34 @@ def _rules(seeds: Seeds, rates: pl.DataFrame, iso2: str) -> _Rules:
 
 
 def _clean_source(
-    task: Task, name: str, parts: Sequence[InputPart], rules: _Rules, progress: Progress
+    task: Task, name: str, parts: Sequence[InputPart], rules: _Rules, progress: AddProgress
 ) -> _CleanSource:
-    """Clean the rows of a source in pieces of about `task.batch` rows.
+    """Clean the rows of a source in pieces of about `task.batch` rows; `name` is in the names of the temporary files.
 
-    A file of many countries gives few rows of one country at a time, so several make a piece.
+    A file of many countries has few rows of one country per piece, so several pieces are written to one file.
 
     Raises:
-        BuildError: a company that comes twice.
+        BuildError: a company appears twice.
     """
     good: list[Path] = []
     bad: list[Path] = []
     reports: list[Quality] = []
-    waiting: list[pl.DataFrame] = []
+    unwritten: list[pl.DataFrame] = []
     pieces = input_files.scan_pieces(parts, "companies", task.iso2, task.batch)
     for number, piece in enumerate(pieces):
-        sound, rejected, report = _clean_piece(piece, rules, task.hidden)
+        good_rows, bad_rows, report = _clean_piece(piece, rules, task.hidden)
         reports.append(report)
-        if rejected.height:
-            bad.append(_store(task, f"bad-{name}-{number:05}", rejected))
-        waiting.append(sound)
-        if sum(frame.height for frame in waiting) > task.batch // 2:
-            good.append(_store(task, f"good-{name}-{number:05}", pl.concat(waiting)))
-            waiting = []
-        progress((sound.height + rejected.height) * _CLEANED)
-    if waiting:
-        good.append(_store(task, f"good-{name}-rest", pl.concat(waiting)))
+        if bad_rows.height:
+            bad.append(_write_temporary_file(task, f"bad-{name}-{number:05}", bad_rows))
+        unwritten.append(good_rows)
+        if sum(frame.height for frame in unwritten) > task.batch // 2:
+            good.append(
+                _write_temporary_file(task, f"good-{name}-{number:05}", pl.concat(unwritten))
+            )
+            unwritten = []
+        progress((good_rows.height + bad_rows.height) * _CLEAN_SHARE)
+    if unwritten:
+        good.append(_write_temporary_file(task, f"good-{name}-rest", pl.concat(unwritten)))
     files = [part.path for part in parts]
     identifiers.refuse_duplicates(pl.scan_parquet(good), task.iso2, files)
     return _CleanSource(good, bad, quality_report.total(reports))
@@ -244,29 +261,37 @@ def _clean_source(
 def _clean_piece(
     piece: pl.LazyFrame, rules: _Rules, hidden: Hidden
 ) -> tuple[pl.DataFrame, pl.DataFrame, Quality]:
-    """The good rows, the bad rows with REASON, and the report of both."""
+    """Clean a piece, a part of a source's rows: its good rows, its bad rows with their REASON, and its report.
+
+    Texts are cleaned; companies with an objection, clauses with persons and impossible values are removed.
+    """
     cleaned = piece.pipe(text_cleaning.clean).pipe(objections.leave_out_companies, hidden)
-    whole, clauses = personal_data.cut_clauses(cleaned.collect(engine="in-memory"), rules.clauses)
+    without_clauses, clause_counts = personal_data.cut_clauses(
+        cleaned.collect(engine="in-memory"), rules.clauses
+    )
     marked = (
-        whole.lazy()
-        .pipe(personal_data.refuse, rules.personal)
+        without_clauses.lazy()
+        .pipe(personal_data.clear_personal_texts, rules.personal)
         .pipe(money.drop_negative_zeros)
         .pipe(rejections.add_reasons)
         .collect(engine="in-memory")
     )
     bad = marked.filter(pl.col(REASON).is_not_null()).select(REASON, *COMPANIES)
     good = marked.filter(pl.col(REASON).is_null())
-    possible, values = implausible_values.leave_out(good, rules.placeholders, rules.last_year)
+    plausible, value_counts = implausible_values.leave_out(
+        good, rules.placeholders, rules.last_year
+    )
     report = Quality(
         rejetees=rejections.count_reasons(bad.lazy()),
-        valeurs_ecartees=values,
-        clauses_coupees=clauses,
+        valeurs_ecartees=value_counts,
+        clauses_coupees=clause_counts,
         donnees_personnelles=personal_data.count(good.lazy()),
     )
-    return possible.drop(REASON, personal_data.FOUND), bad, report
+    return plausible.drop(REASON, personal_data.MATCHED_COLUMNS), bad, report
 
 
-def _store(task: Task, name: str, rows: pl.DataFrame) -> Path:
+def _write_temporary_file(task: Task, name: str, rows: pl.DataFrame) -> Path:
+    """Write rows to a temporary file of the task; return its path."""
     path = task.work / f"{name}.parquet"
     rows.write_parquet(path, compression="lz4", statistics=False)
     return path
@@ -276,12 +301,12 @@ def _store(task: Task, name: str, rows: pl.DataFrame) -> Path:
 
 
 def _select_lines(task: Task, rows: _Rows, rules: _Rules) -> tuple[_Lines, Quality]:
-    """Select the lines to store: of good rows, without copies, of the last years.
+    """Select the lines to store: lines of good rows, without copies, of the last years.
 
-    Lines get reasons before copies and old years are dropped, so that each line is stored or has one reason.
+    Reasons are added before copies and old years are dropped, so each line is either stored or has exactly one reason.
 
     Raises:
-        BuildError: too many bad lines.
+        BuildError: too many lines are bad.
     """
     if not task.comptes:
         rejections.lines_path(task.out, task.iso2).unlink(missing_ok=True)
@@ -289,55 +314,68 @@ def _select_lines(task: Task, rows: _Rows, rules: _Rules) -> tuple[_Lines, Quali
             _NO_LINES, _NO_LINES.with_columns(pl.lit(None, pl.String).alias(REASON))
         ), Quality()
     seeds = task.tables.seeds
-    read = (
+    with_reasons = (
         input_files.scan_country(task.comptes, "comptes", task.iso2)
         .pipe(text_cleaning.clean)
-        .pipe(personal_data.refuse, rules.personal)
+        .pipe(personal_data.clear_personal_texts, rules.personal)
         .pipe(money.drop_negative_zeros)
         .pipe(statement_lines.add_reasons, pl.scan_parquet(rows.register), rules.last_year)
     )
-    judged = _sink(task, "judged", read)
-    distinct = _sink(task, "distinct", statement_lines.drop_copies(judged))
-    weighed = _sink(task, "weighed", doubtful_accounts.add_reasons(distinct, seeds))
-    sound = weighed.filter(pl.col(REASON).is_null()).drop(REASON)
-    recent = statement_lines.last_years(sound).pipe(statement_lines.fill_labels, seeds)
-    stored = _sink(task, "lines", recent)
-    return _Lines(stored, weighed), _account_for_lines(task, judged, weighed, stored)
+    judged = _compute_to_file(task, "judged", with_reasons)
+    distinct = _compute_to_file(task, "distinct", statement_lines.drop_copies(judged))
+    weighed = _compute_to_file(task, "weighed", doubtful_accounts.add_reasons(distinct, seeds))
+    plausible = weighed.filter(pl.col(REASON).is_null()).drop(REASON)
+    recent = statement_lines.last_years(plausible).pipe(statement_lines.fill_labels, seeds)
+    stored = _compute_to_file(task, "lines", recent)
+    return _Lines(stored, weighed), _report_lines(task, judged, weighed, stored)
 
 
-def _account_for_lines(
+def _report_lines(
     task: Task, judged: pl.LazyFrame, weighed: pl.LazyFrame, stored: pl.LazyFrame
 ) -> Quality:
-    """The report of the lines, from the heights of the frames; stop if too many lines are bad.
+    """The report of the lines, from the number of rows of each frame; stop if too many lines are bad.
 
-    Bad lines and withheld ones are written apart; lines without a company in the input are only
-    counted. A register is not held to what its companies file: withheld lines stop no build.
+    Bad lines and withheld lines are written to the file of rejected lines; lines without a company in the input are
+    only counted. Withheld lines do not stop a build, because a register is not responsible for the contents of filings.
+
+    Args:
+        judged: all lines of the input, with the REASON why a line cannot be stored.
+        weighed: the lines without such a reason and without copies, with the REASON why a line is withheld.
+        stored: the lines to store.
     """
     path = rejections.lines_path(task.out, task.iso2)
     withheld = weighed.with_columns(iso2=pl.lit(task.iso2)).select(REASON, *COMPTES)
-    wrong = judged.filter(pl.col(REASON) != statement_lines.NO_COMPANY).select(REASON, *COMPTES)
-    rejections.write(pl.concat([wrong, withheld]), list(COMPTES), path, task.work)
-    reasons, doubts = rejections.count_reasons(judged), rejections.count_reasons(weighed)
-    read, distinct, kept = map(rejections.count_rows, (judged, weighed, stored))
-    bad = {name: count for name, count in reasons.items() if name != statement_lines.NO_COMPANY}
-    rejections.refuse_too_many(task.iso2, "statement lines", read, bad, task.max_rejected, path)
+    bad_lines = judged.filter(pl.col(REASON) != statement_lines.NO_COMPANY).select(REASON, *COMPTES)
+    rejections.write(pl.concat([bad_lines, withheld]), list(COMPTES), path, task.work)
+    reason_counts, withheld_counts = (
+        rejections.count_reasons(judged),
+        rejections.count_reasons(weighed),
+    )
+    read_count, distinct_count, stored_count = map(rejections.count_rows, (judged, weighed, stored))
+    bad_counts = {
+        name: count for name, count in reason_counts.items() if name != statement_lines.NO_COMPANY
+    }
+    rejections.refuse_too_many(
+        task.iso2, "statement lines", read_count, bad_counts, task.max_rejected, path
+    )
+    # Copies and old lines have no REASON: their numbers are the differences between the frames.
     left_out = {
-        **reasons,
-        statement_lines.COPY: read - sum(reasons.values()) - distinct,
-        **doubts,
-        statement_lines.TOO_OLD: distinct - sum(doubts.values()) - kept,
+        **reason_counts,
+        statement_lines.COPY: read_count - sum(reason_counts.values()) - distinct_count,
+        **withheld_counts,
+        statement_lines.TOO_OLD: distinct_count - sum(withheld_counts.values()) - stored_count,
     }
     return Quality(
         donnees_personnelles=personal_data.count(judged),
-        lignes_lues=read,
-        lignes_gardees=kept,
+        lignes_lues=read_count,
+        lignes_gardees=stored_count,
         lignes_ecartees={name: count for name, count in left_out.items() if count},
         lignes_contradictoires=statement_lines.contradictions(stored),
         comptes_retenus=doubtful_accounts.examples(weighed),
     )
 
 
-def _sink(task: Task, name: str, rows: pl.LazyFrame) -> pl.LazyFrame:
+def _compute_to_file(task: Task, name: str, rows: pl.LazyFrame) -> pl.LazyFrame:
     """Compute `rows` once, in bounded memory, into a file; return a scan of the file."""
     path = task.work / f"{name}.parquet"
     rows.sink_parquet(path, compression="lz4")
@@ -348,22 +386,26 @@ def _sink(task: Task, name: str, rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def _derive(
-    task: Task, rows: _Rows, lines: _Lines, progress: Progress
+    task: Task, rows: _Rows, lines: _Lines, progress: AddProgress
 ) -> tuple[_ShardInput, Quality]:
-    """Add the derived columns, and sort the companies in layout order: each piece by itself, then all pieces."""
+    """The input of the shard: companies with derived columns in layout order, their statements and ratios.
+
+    The companies are completed and sorted piece by piece, then merged, so that memory holds only one piece. The report
+    is that of the finished companies.
+    """
     seeds, rates = task.tables.seeds, task.tables.rates
     facts = statement_lines.facts(lines.stored, seeds).collect()
-    runs, searched, report = _derive_pieces(task, rows, facts.lazy(), progress)
-    ordered, order = shard_input.merge_pieces(searched)
-    del searched
+    runs, searched_columns, report = _derive_pieces(task, rows, facts.lazy(), progress)
+    ordered, company_numbers = shard_input.merge_pieces(searched_columns)
+    del searched_columns  # frees its memory before the columns of the shard are made
     conformity = identifiers.conformity(ordered["id"], seeds.country(task.iso2))
     columns = shard_input.columns(ordered)
     sorted_lines = shard_input.sort_lines(ordered["id"], lines.stored)
     withheld = shard_input.withheld_codes(ordered["id"], lines.weighed)
-    del ordered
+    del ordered  # frees its memory before the ratios are computed
     shard = _ShardInput(
         columns,
-        shard_input.records(runs, order),
+        shard_input.records(runs, company_numbers),
         shard_input.statements(sorted_lines, withheld),
         shard_input.last_year_ratios(sorted_lines, rates),
     )
@@ -372,11 +414,15 @@ def _derive(
 
 
 def _derive_pieces(
-    task: Task, rows: _Rows, facts: pl.LazyFrame, progress: Progress
+    task: Task, rows: _Rows, facts: pl.LazyFrame, progress: AddProgress
 ) -> tuple[list[Run], list[pl.DataFrame], Quality]:
-    """Sorted runs of the finished companies on disk, the searched columns of each run, and the report."""
+    """Complete and sort the companies of each piece.
+
+    Returns:
+        The sorted run of each piece, on disk; the searched columns of each run, in memory; the report.
+    """
     runs: list[Run] = []
-    searched: list[pl.DataFrame] = []
+    searched_columns: list[pl.DataFrame] = []
     reports: list[Quality] = []
     start = 0
     for number, file in enumerate(rows.register):
@@ -390,15 +436,19 @@ def _derive_pieces(
         )
         file.unlink()
         runs.append(run)
-        searched.append(shard_input.search_columns(finished))
-        reports.append(quality_report.of_frame(finished))
+        searched_columns.append(shard_input.search_columns(finished))
+        reports.append(quality_report.frame_quality(finished))
         start = run.stop
-        progress(finished.height * _DERIVED)
-    return runs, searched, quality_report.total(reports)
+        progress(finished.height * _DERIVE_SHARE)
+    return runs, searched_columns, quality_report.total(reports)
 
 
 def _add_columns(task: Task, good: pl.LazyFrame, facts: pl.LazyFrame) -> pl.LazyFrame:
-    """Add every derived column of a company; each stage adds its own."""
+    """Add all derived columns of a company; each stage adds its own.
+
+    Their order matters: `require_columns` checks that the columns that a stage needs are there. Fields with an
+    objection are cleared after they are derived, and before the score counts them.
+    """
     seeds, rates, nace = task.tables.seeds, task.tables.rates, task.tables.nace
     return (
         good.pipe(personal_data.mark_mailboxes, seeds, leave_out=not task.personal_mailboxes)
@@ -413,22 +463,22 @@ def _add_columns(task: Task, good: pl.LazyFrame, facts: pl.LazyFrame) -> pl.Lazy
         .pipe(money.convert_assets, rates)
         .pipe(require_columns, "money", there=[money.CAPITAL, money.UNCONVERTED], gone=["taux"])
         .pipe(sectors.add_sectors, nace, sectors.codes_outside_nace(seeds, task.iso2))
-        .pipe(require_columns, "sectors", there=_WORKING, gone=["nace_version"])
+        .pipe(require_columns, "sectors", there=_WORKING_COLUMNS, gone=["nace_version"])
         .pipe(statuses.add_state, statuses.states(seeds, task.iso2))
         .pipe(statuses.add_french, statuses.french_words(seeds, task.iso2))
         .pipe(identifiers.fill_register_url, seeds.country(task.iso2))
         .pipe(derived_fields.fill_derived)
         .pipe(objections.clear_fields, task.hidden)
         .pipe(derived_fields.add_score)
-        .pipe(require_columns, "score", there=[*FIELDS, *_WORKING], gone=[REASON])
+        .pipe(require_columns, "score", there=[*FIELDS, *_WORKING_COLUMNS], gone=[REASON])
     )
 
 
 # -- 5. write ------------------------------------------------------------------------
 
 
-def _write(task: Task, shard: _ShardInput, report: Quality, progress: Progress) -> BuiltCountry:
-    """Write the shard, move it to `task.done`, and write its receipt, for a later build to find."""
+def _write(task: Task, shard: _ShardInput, report: Quality, progress: AddProgress) -> BuiltCountry:
+    """Write the shard, move it to `task.done`, and write the receipt, by which a later build recognises the shard."""
     path = task.work / generation_files.shard_name(task.iso2)
     writer.write(
         path,
@@ -436,7 +486,7 @@ def _write(task: Task, shard: _ShardInput, report: Quality, progress: Progress) 
         shard.columns,
         shard.records,
         shard.statements,
-        lambda count: progress(count * _WRITTEN),
+        lambda count: progress(count * _WRITE_SHARE),
         shard.ratios,
     )
     cells = tuple(CellCount(*cell) for cell in shard.columns.cells)
@@ -453,19 +503,19 @@ def _write(task: Task, shard: _ShardInput, report: Quality, progress: Progress) 
 def require_columns(
     frame: pl.LazyFrame, stage: str, *, there: Iterable[str] = (), gone: Iterable[str] = ()
 ) -> pl.LazyFrame:
-    """Return `frame` if `stage` left the columns `there` and dropped the columns `gone`.
+    """Return `frame`, the result of `stage`, if it has the columns `there` and lacks the columns `gone`.
 
     Raises:
-        BuildError: the stage and the columns.
+        BuildError: the message names the stage and the columns.
     """
-    found = set(frame.collect_schema())
-    if missing := sorted(set(there) - found):
+    columns = set(frame.collect_schema())
+    if missing := sorted(set(there) - columns):
         raise BuildError(
-            f"after {stage}: no column {', '.join(missing)}; report it, as the stage must make it"
+            f"after {stage}: no column {', '.join(missing)}; report it: the stage must add it"
         )
-    if left := sorted(set(gone) & found):
+    if not_dropped := sorted(set(gone) & columns):
         raise BuildError(
-            f"after {stage}: {', '.join(left)} is still there; report it, as the stage must drop it"
+            f"after {stage}: {', '.join(not_dropped)} is still there; report it: the stage must drop it"
         )
     return frame
 
@@ -474,7 +524,7 @@ def require_rows(frame: pl.DataFrame, stage: str, expected: int) -> pl.DataFrame
     """Return `frame` if it has the `expected` number of rows.
 
     Raises:
-        BuildError: a join that lost or multiplied rows.
+        BuildError: a join lost or multiplied rows.
     """
     if frame.height != expected:
         raise BuildError(
@@ -487,11 +537,11 @@ def require_rows(frame: pl.DataFrame, stage: str, expected: int) -> pl.DataFrame
 
 
 def refuse_import(file: Path, seeds: Seeds, max_rejected: float) -> None:
-    """Stop if the rows of one import alone would close a gate of a country, or if few identifiers have its form.
+    """Stop if the rows of one import alone would stop a build, or if most of its identifiers have a wrong form.
 
     Raises:
-        BuildError: a country with too many rejected rows, unknown statuses, texts of persons or numbers
-            that a spreadsheet has written in its own way.
+        BuildError: a country has too many rejected rows, unknown statuses or texts of persons, or too many identifiers
+            of another form, as after a spreadsheet has changed them.
     """
     rates = money.rates(seeds)
     rows = input_files.count_rows(file, "companies")
@@ -499,23 +549,27 @@ def refuse_import(file: Path, seeds: Seeds, max_rejected: float) -> None:
         rules = _rules(seeds, rates, iso2)
         states = statuses.states(seeds, iso2)
         reports = [Quality(lues=rows[iso2])]
-        misshapen, strange = 0, ""
+        invalid_count, example = 0, ""
         parts = [InputPart(file, rows[iso2])]
-        for piece in input_files.scan_pieces(parts, "companies", iso2, _TRIED):
+        for piece in input_files.scan_pieces(parts, "companies", iso2, _TRIAL_ROWS):
+            # No objections ({}), since they do not affect whether the import can be built.
             good, _, report = _clean_piece(piece, rules, {})
-            stated = statuses.add_state(good.lazy(), states).collect(engine="in-memory")
-            of_statuses = Quality(
-                avec_statut=stated["statut"].count(),
-                statuts_sans_etat=stated[statuses.UNMAPPED].count(),
-                statuts_inconnus=quality_report.tally(stated, statuses.UNMAPPED),
+            with_states = statuses.add_state(good.lazy(), states).collect(engine="in-memory")
+            status_report = Quality(
+                avec_statut=with_states["statut"].count(),
+                statuts_sans_etat=with_states[statuses.UNMAPPED].count(),
+                statuts_inconnus=quality_report.tally(with_states, statuses.UNMAPPED),
             )
-            reports += [report, of_statuses]
-            others = identifiers.misshapen(good["id"], seeds.country(iso2))
-            misshapen, strange = misshapen + len(others), strange or next(iter(others), "")
-        if misshapen > _MOST_MISSHAPEN * rows[iso2]:
+            reports += [report, status_report]
+            invalid = identifiers.invalid_identifiers(good["id"], seeds.country(iso2))
+            invalid_count, example = (
+                invalid_count + len(invalid),
+                example or next(iter(invalid), ""),
+            )
+        if invalid_count > _MOST_MISSHAPEN * rows[iso2]:
             raise BuildError(
-                f"{iso2}: {misshapen:,} of {rows[iso2]:,} identifiers are not of the form of the country, such as"
-                f" {strange!r}; take the file as the register publishes it"
+                f"{iso2}: {invalid_count:,} of {rows[iso2]:,} identifiers do not have the format of the country,"
+                f" such as {example!r}; use the file as the register publishes it"
             )
         total = quality_report.total(reports)
         rejections.refuse_too_many(

@@ -1,16 +1,18 @@
-"""The task of building one country, its work folder, and receipts: the countries that need not be built again.
+"""The task of building one country, its work folder, and receipts, which save building a country again.
 
-The work folder, `DATA/.building`, has the finished countries and temporary files. It outlives a build that fails or
-dies, so that the next build takes the finished countries and builds the others. A build that succeeds removes it.
+The work folder, `DATA/.building`, contains the finished countries and temporary files. It stays after a build that
+fails or dies, so that the next build reuses the finished countries and builds only the others. A successful build
+removes it.
 
-When the shard of a country is whole, a receipt is written beside it: the result of the country, the
-digests of its files, and a key, the digest of everything they depend on. A later build takes the
-shard if its own key is the same and no byte has changed, of the receipt neither. So it publishes what an uninterrupted
-build would publish. A receipt that does not match is deleted with its shard.
+When the shard of a country is complete, a receipt is written into the same folder: the result of the country, the
+digests of its files, and a key: the digest of everything that the files depend on. A later build computes the key
+again. It reuses the shard if the keys are equal and no byte of shard or receipt has changed, so it publishes the same
+bytes as a build without interruption. A receipt that does not match is deleted with its shard.
 
 A published build leaves the receipts of its countries in `DATA/.receipts`. A country with an unchanged key would give
-the same bytes, so its published shard is linked after its bytes are checked against the manifest: a file damaged on
-disk must not get a new, valid digest. So are the shards of countries that a build keeps as published (`--pays`).
+the same bytes, so its published shard is linked into the new generation. Before that, the bytes of the shard are
+compared with its digest, because a file damaged on disk must not get a new, valid digest. The shards of countries that
+a build keeps as published (`--pays`) are compared in the same way.
 """
 
 import shutil
@@ -40,8 +42,8 @@ from shards.generations.manifest import File, InputSource, Manifest
 from shards.generations.reference import CellCount
 from shards.generations.register_sources import Imports
 
-BUILDING: Final = ".building"
-FOLDER: Final = ".receipts"
+BUILDING: Final = ".building"  # the work folder in DATA
+RECEIPTS: Final = ".receipts"  # the folder in DATA with the receipts of published countries
 
 
 # -- the work folder -----------------------------------------------------------------
@@ -49,7 +51,7 @@ FOLDER: Final = ".receipts"
 
 @dataclass(frozen=True, slots=True)
 class WorkFolder:
-    """`done` holds the shards and receipts of finished countries; `work` is for temporary files."""
+    """`done` has the shards and receipts of finished countries; `work` is for temporary files."""
 
     done: Path
     work: Path
@@ -57,7 +59,9 @@ class WorkFolder:
 
 @contextmanager
 def open_workdir(out: Path) -> Iterator[WorkFolder]:
-    """Lock `out` and make the work folder of a build.
+    """Lock `out` and create the work folder of a build; remove what a killed build left, except finished countries.
+
+    At the end of the block the work folder is removed. If the block fails, the finished countries stay in it.
 
     Raises:
         GenerationError: another build runs in `out`.
@@ -66,12 +70,12 @@ def open_workdir(out: Path) -> Iterator[WorkFolder]:
         folder = out / BUILDING
         done = folder / "done"
         done.mkdir(parents=True, exist_ok=True)
-        for left in folder.glob("work-*"):
-            shutil.rmtree(left)
+        for old_folder in folder.glob("work-*"):
+            shutil.rmtree(old_folder)
         work = Path(tempfile.mkdtemp(prefix="work-", dir=folder))
         try:
             yield WorkFolder(done, work)
-        except BaseException:
+        except BaseException:  # the finished countries stay for the next build
             shutil.rmtree(work)
             if not any(done.iterdir()):
                 shutil.rmtree(folder)
@@ -83,8 +87,8 @@ def open_workdir(out: Path) -> Iterator[WorkFolder]:
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
-    """The lookup tables of the stages, made once for all countries."""
+class LookupTables:
+    """The lookup tables of the stages, made once for all countries: all seeds, euro rates, codes of NACE."""
 
     seeds: Seeds
     rates: pl.DataFrame
@@ -93,23 +97,26 @@ class Tables:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One country to build: plain values, to be sent to another process.
+    """One country to build, as plain values that can be sent to another process.
 
     Attributes:
-        done: the folder of its shard and its receipt.
-        work: a folder in which the task makes one of its own, removed at the end.
-        key: of the receipt; see `key`.
-        hidden: what persons have objected to.
-        unmet: of these, the companies that no build has met yet.
+        companies, comptes: the files with its rows and with its statement lines.
+        max_rejected: the largest share of its rows that may be rejected.
+        out: the folder DATA, for the files of rejected rows.
+        done: the folder for its shard and its receipt.
+        work: a folder in which the task creates its own folder, which it removes at its end.
+        key: the key of the receipt; see `receipt_key`.
+        hidden: the companies and fields that persons object to.
+        unmet: the companies of new objections, which the input must contain.
         personal_mailboxes: whether e-mail addresses of persons are kept.
-        batch: how many companies are rows in memory at once.
-        memory: bytes that the task takes.
+        batch: the number of companies that are complete rows in memory at once.
+        memory: the bytes that the task needs.
     """
 
     iso2: str
     companies: tuple[InputPart, ...]
     comptes: tuple[InputPart, ...]
-    tables: Tables
+    tables: LookupTables
     max_rejected: float
     personal_mailboxes: bool
     out: Path
@@ -123,11 +130,12 @@ class Task:
 
     @property
     def rows(self) -> int:
+        """The number of rows of companies in the input."""
         return sum(part.rows for part in self.companies)
 
     @property
     def rejected_files(self) -> tuple[Path, Path]:
-        """The files of its rejected rows and statement lines."""
+        """The files of the country's rejected rows and rejected statement lines."""
         return rejections.rows_path(self.out, self.iso2), rejections.lines_path(self.out, self.iso2)
 
 
@@ -144,8 +152,8 @@ class BuiltCountry:
     file: File
 
 
-def key(iso2: str, *parts: str) -> str:
-    """The digest of everything that the shard of a country depends on: the code, and `parts`."""
+def receipt_key(iso2: str, *parts: str) -> str:
+    """The digest of everything that a shard depends on: country, format, Unicode, code, libraries, and `parts`."""
     return blake3(
         orjson.dumps([iso2, FORMAT_VERSION, unidata_version, digests.code_version(), *parts])
     ).hexdigest()
@@ -154,11 +162,15 @@ def key(iso2: str, *parts: str) -> str:
 def write_receipt(
     done: Path, country: BuiltCountry, key: str, rejected: Sequence[Path], work: Path
 ) -> None:
-    """Write the receipt of a country whose shard is in `done`, whole and synced.
+    """Write the receipt of a country whose shard is in `done`.
 
-    The receipt is written in `work`, a folder of the task's own, and moved.
+    The receipt is written and synced in `work`, the folder of this task, and then moved, so that it is never
+    incomplete.
+
+    Args:
+        rejected: the files of the rejected rows; the receipt has their digest.
     """
-    receipt = {"key": key, "rejetees": _digest_of(rejected), **asdict(country)}
+    receipt = {"key": key, "rejetees": _digest_of_existing(rejected), **asdict(country)}
     path = receipt_path(done, country.iso2)
     partial = work / path.name
     partial.write_bytes(digests.dump_record(receipt))
@@ -167,12 +179,12 @@ def write_receipt(
 
 
 def find_done(done: Path, iso2: str, key: str, rejected: Sequence[Path]) -> BuiltCountry | None:
-    """The finished country, if its shard equals the one that would be built now; else None.
+    """The finished country, if its shard is the shard that a build would write now; otherwise None.
 
     A shard or receipt that does not match is deleted.
 
     Args:
-        rejected: the files of its rejected rows, which must be those of the receipt.
+        rejected: the files of its rejected rows; they must match the receipt.
     """
     path, shard = receipt_path(done, iso2), done / generation_files.shard_name(iso2)
     country = read_receipt(path, key, rejected)
@@ -184,10 +196,10 @@ def find_done(done: Path, iso2: str, key: str, rejected: Sequence[Path]) -> Buil
 
 
 def read_receipt(path: Path, key: str, rejected: Sequence[Path]) -> BuiltCountry | None:
-    """The content of a receipt, if its key and its digest of rejected rows match; else None."""
+    """The result in a receipt, if it has this `key` and the digest of the files `rejected`; otherwise None."""
     try:
         receipt = digests.load_record(path.read_bytes())
-        if (receipt["key"], receipt["rejetees"]) != (key, _digest_of(rejected)):
+        if (receipt["key"], receipt["rejetees"]) != (key, _digest_of_existing(rejected)):
             return None
         return BuiltCountry(
             receipt["iso2"],
@@ -204,15 +216,15 @@ def receipt_path(folder: Path, iso2: str) -> Path:
     return folder / f"{iso2}.json"
 
 
-def discard_others(done: Path, wanted: Collection[str]) -> None:
-    """Delete the shards and receipts of countries that are not in `wanted`."""
+def discard_other_countries(done: Path, keep: Collection[str]) -> None:
+    """Delete the shards and receipts of all countries that are not in `keep`."""
     for path in done.iterdir():
-        if path.stem not in wanted:
+        if path.stem not in keep:
             path.unlink()
 
 
-def _digest_of(files: Iterable[Path]) -> str:
-    """The digest of the files that exist."""
+def _digest_of_existing(files: Iterable[Path]) -> str:
+    """The digest of the names and bytes of those `files` that exist."""
     return digests.digest(
         (path.name.encode(), path.read_bytes()) for path in files if path.exists()
     )
@@ -223,14 +235,17 @@ def _digest_of(files: Iterable[Path]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class PublishedBuild:
-    """The folder of the published generation and its files; no files if it cannot be read."""
+    """The folder and the files of the published generation; no files if it cannot be read."""
 
     folder: Path
     files: Mapping[str, File]
 
 
 def published_build(out: Path) -> PublishedBuild:
-    """The published generation of `out`, as a source of unchanged countries."""
+    """The published generation of `out`, whose shards are linked for unchanged countries.
+
+    Without one that can be read, the result has no files, so every country is built again.
+    """
     try:
         generation = pointer.current_name(out)
         if generation is not None:
@@ -244,19 +259,22 @@ def published_build(out: Path) -> PublishedBuild:
 def find_unchanged(
     published: PublishedBuild, out: Path, tasks: Iterable[Task]
 ) -> dict[str, BuiltCountry]:
-    """The countries that need not be built again; reads the bytes of their shards."""
-    found = {}
+    """By country: the receipt of a published shard that can be linked, because neither its input nor it has changed.
+
+    All bytes of these shards are read, so a damaged shard is built again.
+    """
+    unchanged = {}
     for task in tasks:
         country = unchanged_receipt(published, out, task)
         path = published.folder / generation_files.shard_name(task.iso2)
         if country and path.exists() and manifest.has_digest(path, country.file):
-            found[task.iso2] = country
-    return found
+            unchanged[task.iso2] = country
+    return unchanged
 
 
 def unchanged_receipt(published: PublishedBuild, out: Path, task: Task) -> BuiltCountry | None:
-    """The receipt of a country that would give the same shard now; else None. Reads no shard."""
-    country = read_receipt(receipt_path(out / FOLDER, task.iso2), task.key, task.rejected_files)
+    """The receipt of a published country that a build would not change; otherwise None. This reads no shard."""
+    country = read_receipt(receipt_path(out / RECEIPTS, task.iso2), task.key, task.rejected_files)
     if country and published.files.get(generation_files.shard_name(task.iso2)) == country.file:
         return country
     return None
@@ -264,7 +282,7 @@ def unchanged_receipt(published: PublishedBuild, out: Path, task: Task) -> Built
 
 def keep_receipts(out: Path, done: Path) -> None:
     """Move the receipts of a published build to `DATA/.receipts`."""
-    folder = out / FOLDER
+    folder = out / RECEIPTS
     folder.mkdir(exist_ok=True)
     for path in done.glob("*.json"):
         path.replace(folder / path.name)
@@ -275,7 +293,7 @@ def keep_receipts(out: Path, done: Path) -> None:
 
 @dataclass(frozen=True, slots=True)
 class PreviousGeneration:
-    """The published generation, the source of the kept countries."""
+    """The published generation, as the source of countries that are not built; `counts` has the cells by country."""
 
     folder: Path
     manifest: Manifest
@@ -288,8 +306,8 @@ def read_published(data: Path) -> PreviousGeneration:
     """Read the published generation of `data`.
 
     Raises:
-        BuildError: a folder without a published generation.
-        ShardError: a generation that cannot be read.
+        BuildError: `data` has no published generation.
+        ShardError: the generation cannot be read.
     """
     generation = pointer.current_name(data)
     if generation is None:
@@ -298,37 +316,37 @@ def read_published(data: Path) -> PreviousGeneration:
             "build all countries first, without --pays"
         )
     folder = data / generation
-    lists = reference.load((folder / generation_files.REFERENCE).read_bytes())
+    reference_lists = reference.load((folder / generation_files.REFERENCE).read_bytes())
     report = folder / generation_files.QUALITY
     return PreviousGeneration(
         folder=folder,
         manifest=generation_files.read_manifest(folder),
-        counts=lists.counts,
+        counts=reference_lists.counts,
         qualities=quality_report.load(report.read_bytes(), report),
         sources=canonical.read_sources(folder),
     )
 
 
 def has_objections(data: Path) -> bool:
-    """Whether the report of the published generation counts objections; not, if it cannot be read."""
+    """Whether the report of the published generation counts objections; False if it cannot be read."""
     try:
         generation = pointer.current_name(data)
         if generation is None:
             return False
         report = data / generation / generation_files.QUALITY
-        found = quality_report.load(report.read_bytes(), report)
+        qualities = quality_report.load(report.read_bytes(), report)
     except (BuildError, ShardError, OSError):
         return False
-    return any(quality.oppositions for quality in found.values())
+    return any(quality.oppositions for quality in qualities.values())
 
 
 def link_shards(
     previous: PreviousGeneration, countries: Iterable[str], staged: Path
 ) -> list[BuiltCountry]:
-    """Link the shards of `countries` into the folder `staged`; return the countries as they are published.
+    """Link the shards of `countries` into the folder `staged`; return their published results.
 
     Raises:
-        BuildError: a shard that is missing or differs from the manifest.
+        BuildError: a shard is missing or differs from the manifest.
     """
     built = []
     for iso2 in countries:
@@ -346,7 +364,7 @@ def link_shards(
 
 
 def merge_sources(previous: PreviousGeneration, new: Iterable[InputSource]) -> list[InputSource]:
-    """The new sources, and the previous ones whose name is not among them."""
-    found = list(new)
-    names = {source.path for source in found}
-    return found + [source for source in previous.manifest.sources if source.path not in names]
+    """The new sources; and the previous sources, except those with the file name of a new source."""
+    sources = list(new)
+    names = {source.path for source in sources}
+    return sources + [source for source in previous.manifest.sources if source.path not in names]

@@ -1,10 +1,10 @@
-"""The interface of a source: what it must give, and the account of every row.
+"""The interface between a source and the import: what the reader of a source returns, and the counts of its rows.
 
-A `Register` is a name, a table and a function. The function brings published files to the canonical
-columns and accounts for every row it read. This module reads no file.
+A `Register` is a name, a table and a function. The function reads published files into canonical
+columns and counts every row as kept, dropped, rejected or merged. This module reads no file.
 
 Reasons (the keys of the mappings below, the column `motif`) are the French texts of the import
-report and of the rejected rows; `pipeline.console` has the English words that commands print.
+report and of the rejected rows; `pipeline.console` has the English texts that commands print.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,7 +17,7 @@ import polars as pl
 from pipeline import console
 from shards.generations.register_sources import DateOrigin
 
-# The columns of a rejected row: its place, its identity as far as known, the reason.
+# The columns of a rejected row: its file and number, its identity as far as it is known, the reason.
 REJECTED: Final[Mapping[str, pl.DataType]] = {
     "fichier": pl.String(),
     "ligne": pl.Int64(),  # 1 is the first row after the header; null where a file is one record
@@ -27,31 +27,32 @@ REJECTED: Final[Mapping[str, pl.DataType]] = {
     "detail": pl.String(),  # the values that show the reason
 }
 
-MAX_REJECTED: Final = 0.05  # of the rows of an import: more are the sign of a fault in the file
-LEAST_MEMORY: Final = 1 << 29  # bytes that every import may take
-_PROCESS: Final = 3 << 27  # bytes of an import before its first row, and of what Polars reads ahead
-# A day that stands for none: of the year 0000, 0001 or 9999, in ISO form or with the year at its end.
+MAX_REJECTED: Final = 0.05  # share of the rows of an import; a larger share means a faulty file
+LEAST_MEMORY: Final = 1 << 29  # bytes: the least memory with which an import is started
+# Bytes of memory that an import takes before its first row: the process, and what Polars reads ahead.
+_BYTES_WITHOUT_ROWS: Final = 3 << 27
+# Placeholders for an unknown day: of the years 0000, 0001, 2099, 2999, 3000 or 9999, in ISO form or with the year last.
 NO_DAY: Final = (
-    r"^(?:9999[-/.]12[-/.]31|0000[-/.]00[-/.]00|0001[-/.]01[-/.]01"
-    r"|31[-/.]12[-/.]9999|00[-/.]00[-/.]0000|01[-/.]01[-/.]0001)(?:[T ].*)?$"
+    r"^(?:(?:2099|2999|9999)[-/.]12[-/.]31|3000[-/.]01[-/.]01|0000[-/.]00[-/.]00|0001[-/.]01[-/.]01"
+    r"|31[-/.]12[-/.](?:2099|2999|9999)|01[-/.]01[-/.]3000|00[-/.]00[-/.]0000|01[-/.]01[-/.]0001)(?:[T ].*)?$"
 )
-EXAMPLES: Final = 5  # examples in the report, for each reason
-_REASONS: Final = 3  # the most common ones, in a message
+EXAMPLES: Final = 5  # example values for each reason in the report
+_REASONS_NAMED: Final = 3  # reasons that a message names: the most common ones
 
 
 @dataclass(frozen=True, slots=True)
 class RowCounts:
-    """The account of the rows of one import.
+    """The counts of the rows of one import, by what became of the rows.
 
     `read` = `kept` + the values of `dropped` + the values of `rejected` + `merged`.
 
     Attributes:
         dropped: rows left out on purpose, such as natural persons, by reason.
         rejected: rows that cannot be kept, by reason.
-        merged: rows that joined the same company of an earlier file.
-        noted: kept rows that were treated in a special way, by reason.
+        merged: rows merged into the row of the same company in another file.
+        noted: kept rows with special treatment, by reason.
         ignored: facts left out on purpose, by reason.
-        examples: some values of the reasons in `noted`.
+        examples: some values for the reasons in `noted`.
         detail: counts of things that are not rows.
     """
 
@@ -65,19 +66,24 @@ class RowCounts:
     examples: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     detail: Mapping[str, int] = field(default_factory=dict)
 
-    def excess(self, most: float) -> str:
-        """Say how many rows are rejected and why, if it is more than the share `most`; else nothing."""
-        total = sum(self.rejected.values())
-        if total <= most * self.read:
+    def too_many_rejected(self, max_share: float) -> str:
+        """A message about the rejected rows if they are more than `max_share` of all rows; else an empty text."""
+        rejected_count = sum(self.rejected.values())
+        if rejected_count <= max_share * self.read:
             return ""
-        top = sorted(self.rejected.items(), key=lambda item: (-item[1], item[0]))[:_REASONS]
-        reasons = ", ".join(console.reason_and_count(*item) for item in top)
-        share = total / self.read
-        return f"{total:,} of {self.read:,} rows are rejected ({share:.1%}, at most {most:.1%}): {reasons}"
+        most_common = sorted(self.rejected.items(), key=lambda item: (-item[1], item[0]))[
+            :_REASONS_NAMED
+        ]
+        reasons = ", ".join(console.reason_and_count(*item) for item in most_common)
+        share = rejected_count / self.read
+        return (
+            f"{rejected_count:,} of {self.read:,} rows are rejected ({share:.1%}, at most {max_share:.1%}):"
+            f" {reasons}"
+        )
 
 
 class FileDate(NamedTuple):
-    """The date of a published file (ISO 8601, a day or a month), and how it is known; None if it is not."""
+    """The date of a published file (ISO 8601, a day or a month; None if unknown), and where the date was found."""
 
     date: str | None
     origin: DateOrigin
@@ -88,10 +94,11 @@ class RegisterRows:
     """The result of reading a register: lazy frames over files of the work folder.
 
     Attributes:
-        stems: the published files that hold the rows; they name the output.
+        stems: the names, without suffixes, of the published files that contain the rows; the output files have these
+            names.
         kept: rows in canonical columns.
         rejected: rows in the columns of REJECTED.
-        dates: the files among those given whose content or name tells their date.
+        dates: the dates of the given files whose content or name has a date.
     """
 
     stems: tuple[str, ...]
@@ -102,44 +109,52 @@ class RegisterRows:
 
 
 class RegisterReader(Protocol):
-    """A function that reads published files."""
+    """The function with which a `Register` reads its published files and makes canonical rows of them."""
 
     def __call__(
         self, files: Sequence[Path], work: Path, memory: int | None = None
     ) -> RegisterRows:
-        """The rows of `files`, in `memory` bytes where they are many; None for the usual amount."""
+        """Read `files` within `memory` bytes; if `memory` is None, a reader only keeps to its own limit of rows."""
 
 
-def rows_within(memory: int | None, row: int, most: int) -> int:
-    """The rows of `row` bytes each that are held at once: as many as `memory` has room for, at most `most`.
+def rows_within(memory: int | None, row_bytes: int, most_rows: int) -> int:
+    """The number of rows of `row_bytes` bytes each that fit in `memory` bytes, at most `most_rows`.
 
     >>> rows_within(None, 1_000, 500_000), rows_within(LEAST_MEMORY, 1_000, 500_000)
     (500000, 134217)
     """
-    return most if memory is None else min(most, max(0, memory - _PROCESS) // row)
+    return (
+        most_rows
+        if memory is None
+        else min(most_rows, max(0, memory - _BYTES_WITHOUT_ROWS) // row_bytes)
+    )
 
 
 def row_count(rows: pl.LazyFrame) -> int:
-    """The number of rows."""
+    """The number of rows of a frame."""
     return int(rows.select(pl.len()).collect(engine="streaming").item())
 
 
 def reason_counts(rows: pl.LazyFrame, column: str) -> dict[str, int]:
-    """The rows of each reason in `column`, which is null of the others."""
-    found = rows.filter(pl.col(column).is_not_null()).group_by(column).len().sort(column)
-    return dict(found.collect(engine="streaming").iter_rows())
+    """The number of rows with each reason in `column`; rows with null are not counted."""
+    counts = rows.filter(pl.col(column).is_not_null()).group_by(column).len().sort(column)
+    return dict(counts.collect(engine="streaming").iter_rows())
 
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """A source of `table`.
+    """A source of rows for one table.
 
-    `read(files, work, memory)` reads the published `files`; it may leave temporary files in the folder
-    `work`, which outlives the frames it returns. It raises InputError for a file of another layout.
-    `complement` names the countries whose own register the source only completes (`canonical.Origin`).
-    `count_rows(file)` reads one published file to its end and returns its rows, or raises InputError
-    for a file that is damaged or of another layout; without it, only the packing of files is checked.
-    `max_rejected` is the share of rejected rows over which an import is not credible.
+    Attributes:
+        source: the name of the source.
+        table: the table that the rows belong to.
+        read: `read(files, work, memory)` reads the published `files`, or raises InputError for a file of another
+            layout. It can leave temporary files in the folder `work`, which must outlive the returned frames.
+        complement: the countries whose own register the source only completes (`canonical.Origin`).
+        count_rows: `count_rows(file)` reads one published file to its end and returns its number of rows, or raises
+            InputError for a file that is damaged or of another layout. If it is None, only the packing of files is
+            checked.
+        max_rejected: the share of rejected rows above which an import is not credible.
     """
 
     source: str

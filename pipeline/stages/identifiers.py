@@ -1,16 +1,16 @@
-"""Identifiers: the link to the register, conformity to the register's format, and companies that come twice.
+"""Identifiers: the link to the register, conformity to the register's format, and duplicates.
 
-A company without a national number is identified by its LEI (decision 058): its page is that of the LEI data, since a
-national register knows no LEI.
+A company without a national number is identified by its LEI (decision 058). Its `url_registre` is the page of the LEI
+at GLEIF, because national registers have no pages by LEI.
 
-Wrong formats (`id_regex`) and check digits (python-stdnum) are counted for the quality report and
-are never a reason to reject. A module of stdnum that refuses the register's own example checks
-another number (pl.nip is not KRS), so it is skipped. A check digit costs some microseconds, so at
-most SAMPLE identifiers are checked, evenly spaced in layout order.
+Identifiers of a wrong format (`id_regex`) or with wrong check digits (python-stdnum) are counted for the quality report
+and not rejected. A module of stdnum that refuses the example identifier of the register is for another number (`pl.nip`
+is not KRS), so it is not used. The check of one identifier takes some microseconds, so at most SAMPLE identifiers are
+checked, evenly spaced in layout order.
 
-A duplicate is the only fault of a row that stops a build at once (contract E3): a record is addressed by country and
-identifier, and the build cannot know which of two is right. The message names the duplicates with their files; if a
-register was imported twice into one folder, such as its editions of two months, it says so.
+A duplicate stops a build at once (contract E3): a record is addressed by country and identifier, and the build cannot
+know which of two rows is right. The message names the duplicates with their files. If a register was imported twice
+into one folder, such as its editions of two months, the message says so.
 """
 
 import re
@@ -26,21 +26,22 @@ from pipeline.errors import BuildError, SeedError
 from pipeline.seeds import Country
 from pipeline.stages import input_files, text_cleaning
 
-SAMPLE: Final = 25_000
-# Only an identifier without escapes goes into an address.
+SAMPLE: Final = 25_000  # the most identifiers of a country whose check digits are checked
+# Identifiers of these characters need no escapes in a web address; other identifiers get no `url_registre`.
 _UNRESERVED: Final = r"^[A-Za-z0-9._~-]+$"  # RFC 3986 §2.3
-_ID: Final = "{id}"
+# The place of the identifier in `url_fiche`.
+_ID_PLACEHOLDER: Final = "{id}"
 _LEI_PAGE: Final = "https://search.gleif.org/#/record/"
-NAMED: Final = 10  # identifiers in the message
-# Two files hold the same register if each has _NEARLY all of the duplicates and _MOSTLY duplicates:
-# from one month to the next a few companies in a hundred come or go.
-_NEARLY: Final = 0.9
-_MOSTLY: Final = 0.5
+MOST_NAMED: Final = 10  # the most duplicates that the message names
+# A file counts as a complete copy of the register if it has at least this share of all duplicates, and at least this
+# share of its rows are duplicates. Copies of two months also count: in a month, few companies are added or removed.
+_LEAST_OF_DUPLICATES: Final = 0.9
+_LEAST_OF_ROWS: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Conformity:
-    """Counts: identifiers of another format, checked check digits, wrong check digits."""
+    """The numbers of identifiers: of another format, with checked check digits, with wrong check digits."""
 
     hors_format: int
     cles_verifiees: int
@@ -48,32 +49,33 @@ class Conformity:
 
 
 def fill_register_url(companies: pl.LazyFrame, country: Country) -> pl.LazyFrame:
-    """Fill `url_registre`: the page of the LEI, or by the template of the country, if it has one."""
+    """Fill `url_registre`: the page of the LEI, or the template of the country, if it has one."""
     by_lei = pl.when(pl.col("id") == pl.col("lei")).then(pl.lit(_LEI_PAGE) + pl.col("id"))
-    made: pl.Expr = by_lei
+    page: pl.Expr = by_lei
     if country.url_fiche:
-        before, _, after = country.url_fiche.partition(_ID)
+        before, _, after = country.url_fiche.partition(_ID_PLACEHOLDER)
         address = pl.concat_str(pl.lit(before), pl.col("id"), pl.lit(after))
-        made = by_lei.when(pl.col("id").str.contains(_UNRESERVED)).then(address)
-    return companies.with_columns(pl.coalesce("url_registre", made).alias("url_registre"))
+        page = by_lei.when(pl.col("id").str.contains(_UNRESERVED)).then(address)
+    return companies.with_columns(pl.coalesce("url_registre", page).alias("url_registre"))
 
 
 def conformity(ids: pl.Series, country: Country) -> Conformity:
     """Count the identifiers of a country that break its format or its check digit.
 
     Raises:
-        SeedError: a pattern or module of `pays.csv` that cannot be used.
+        SeedError: `pays.csv` has an invalid pattern or an unknown module.
     """
+    # Every k-th identifier, with the least k that gives at most SAMPLE identifiers.
     sample = ids.gather_every(max(1, -(-len(ids) // SAMPLE))).to_list()
-    checked = _check(sample, country)
-    return Conformity(len(misshapen(ids, country)), len(checked), checked.count(False))
+    checked = _are_check_digits_right(sample, country)
+    return Conformity(len(invalid_identifiers(ids, country)), len(checked), checked.count(False))
 
 
-def misshapen(ids: pl.Series, country: Country) -> pl.Series:
+def invalid_identifiers(ids: pl.Series, country: Country) -> pl.Series:
     """The identifiers that do not have the format of the country.
 
     Raises:
-        SeedError: a pattern of `pays.csv` that cannot be used.
+        SeedError: `pays.csv` has an invalid pattern.
     """
     if not country.id_regex:
         return ids.clear()
@@ -81,11 +83,12 @@ def misshapen(ids: pl.Series, country: Country) -> pl.Series:
         return ids.filter(~ids.str.contains(country.id_regex))
     except pl.exceptions.ComputeError as error:
         raise SeedError(
-            f"pays.csv: id_regex {country.id_regex!r} of {country.iso2} is no pattern; mend it"
+            f"pays.csv: id_regex {country.id_regex!r} of {country.iso2} is not a pattern; mend it"
         ) from error
 
 
-def _check(ids: Sequence[str], country: Country) -> list[bool]:
+def _are_check_digits_right(ids: Sequence[str], country: Country) -> list[bool]:
+    """Whether the check digits of each identifier are right; empty if no module checks this country."""
     if not re.fullmatch(r"[a-z]{2}\.[a-z_]+", country.stdnum_module):
         return []
     try:
@@ -95,6 +98,7 @@ def _check(ids: Sequence[str], country: Country) -> list[bool]:
             f"pays.csv: python-stdnum has no module {country.stdnum_module!r} "
             f"({country.iso2}); name another or leave it empty"
         ) from error
+    # The module refuses even the example of `pays.csv`, so it checks another number than the register's.
     if not is_valid(country.id_exemple):
         return []
     return [bool(is_valid(identifier)) for identifier in ids]
@@ -107,27 +111,30 @@ def refuse_duplicates(companies: pl.LazyFrame, iso2: str, files: Sequence[Path])
     """Stop if an identifier of `companies`, all of one country, comes twice.
 
     Raises:
-        BuildError: the files that each hold the whole register; else up to NAMED identifiers and
-            their files.
+        BuildError: an identifier comes twice. The message names the files that each contain the complete
+            register, or else up to MOST_NAMED identifiers with their files.
     """
     repeated = companies.group_by("id").len().filter(pl.col("len") > 1).select("id").sort("id")
-    found = repeated.collect(engine="streaming")["id"]
-    if found.is_empty():
+    duplicates = repeated.collect(engine="streaming")["id"]
+    if duplicates.is_empty():
         return
-    whole = _whole_registers(found, iso2, files) if len(found) > NAMED else []
-    if len(whole) > 1:
+    complete_files = (
+        _complete_copies(duplicates, iso2, files) if len(duplicates) > MOST_NAMED else []
+    )
+    if len(complete_files) > 1:
         raise BuildError(
-            f"{iso2}: {len(found)} identifiers come more than once: {' and '.join(whole)} "
-            f"{'both' if len(whole) == 2 else 'all'} hold the whole register; "
-            f"delete {'the older of them' if len(whole) == 2 else 'all but the newest'}"
+            f"{iso2}: {len(duplicates)} identifiers come more than once: {' and '.join(complete_files)} "
+            f"{'both' if len(complete_files) == 2 else 'all'} contain the whole register; "
+            f"delete {'the older of them' if len(complete_files) == 2 else 'all but the newest'}"
         )
-    named = [
-        f"{identifier} ({_files_with(identifier, iso2, files)})" for identifier in found[:NAMED]
+    examples = [
+        f"{identifier} ({_files_with(identifier, iso2, files)})"
+        for identifier in duplicates[:MOST_NAMED]
     ]
-    more = f" and {len(found) - NAMED} more" if len(found) > NAMED else ""
+    unnamed = f" and {len(duplicates) - MOST_NAMED} more" if len(duplicates) > MOST_NAMED else ""
     raise BuildError(
-        f"{iso2}: {len(found)} identifiers come more than once: {', '.join(named)}{more}; "
-        "take out all but one of each"
+        f"{iso2}: {len(duplicates)} identifiers come more than once: {', '.join(examples)}{unnamed}; "
+        "keep one of each"
     )
 
 
@@ -135,7 +142,7 @@ def refuse_duplicates_in_import(files: Sequence[Path]) -> None:
     """Stop if a company comes twice in the files of one import.
 
     Raises:
-        BuildError: as `refuse`.
+        BuildError: as `refuse_duplicates`.
     """
     if not files:
         return
@@ -144,35 +151,47 @@ def refuse_duplicates_in_import(files: Sequence[Path]) -> None:
     hashes = keys.select("key").collect(engine="streaming")["key"]
     if hashes.n_unique() == len(hashes):
         return
-    again = hashes.filter(hashes.is_duplicated()).unique()
-    doubtful = keys.join(again.to_frame().lazy(), on="key", how="semi")
-    for iso2 in doubtful.select(pl.col("iso2").drop_nulls().unique().sort()).collect()["iso2"]:
-        refuse_duplicates(doubtful.filter(pl.col("iso2") == iso2), iso2, files)
+    # Hashes need little memory, but two companies can have one hash, so `refuse_duplicates` compares identifiers.
+    repeated_hashes = hashes.filter(hashes.is_duplicated()).unique()
+    suspected = keys.join(repeated_hashes.to_frame().lazy(), on="key", how="semi")
+    for iso2 in suspected.select(pl.col("iso2").drop_nulls().unique().sort()).collect()["iso2"]:
+        refuse_duplicates(suspected.filter(pl.col("iso2") == iso2), iso2, files)
 
 
-def _whole_registers(repeated: pl.Series, iso2: str, files: Sequence[Path]) -> list[str]:
-    """The files that hold nearly all of `repeated` and little else."""
-    whole = []
+def _complete_copies(repeated: pl.Series, iso2: str, files: Sequence[Path]) -> list[str]:
+    """The files that are complete copies of the register.
+
+    A file is a copy if it has at least the share _LEAST_OF_DUPLICATES of the repeated identifiers, and if at least the
+    share _LEAST_OF_ROWS of its rows has such an identifier.
+
+    Args:
+        repeated: the identifiers that come more than once.
+    """
+    complete_files = []
     for file in files:
         ids = input_files.keep_country(pl.scan_parquet(file).select("iso2", "id"), iso2).select(
             clean_identifier()
         )
-        again = ids.join(repeated.to_frame().lazy(), on="id", how="semi").unique()
-        rows, both = (
-            int(frame.select(pl.len()).collect(engine="streaming").item()) for frame in (ids, again)
+        duplicates = ids.join(repeated.to_frame().lazy(), on="id", how="semi").unique()
+        row_count, duplicate_count = (
+            int(frame.select(pl.len()).collect(engine="streaming").item())
+            for frame in (ids, duplicates)
         )
-        if both >= _NEARLY * len(repeated) and both >= _MOSTLY * rows:
-            whole.append(str(file))
-    return sorted(whole)
+        if (
+            duplicate_count >= _LEAST_OF_DUPLICATES * len(repeated)
+            and duplicate_count >= _LEAST_OF_ROWS * row_count
+        ):
+            complete_files.append(str(file))
+    return sorted(complete_files)
 
 
 def clean_identifier() -> pl.Expr:
-    """The identifier as `text_cleaning.clean` leaves it."""
-    return text_cleaning.identifier(pl.col("id").str.normalize("NFC").str.strip_chars())
+    """The column `id`, cleaned as by `text_cleaning.clean`, except that only blanks are removed from its ends."""
+    return text_cleaning.drop_float_ending(pl.col("id").str.normalize("NFC").str.strip_chars())
 
 
 def _files_with(identifier: str, iso2: str, files: Sequence[Path]) -> str:
-    """The names of the files that hold an identifier, with the count where it is over one."""
+    """The names of the files with an identifier; with a count if a file has it several times."""
     names = []
     for file in files:
         rows = input_files.keep_country(pl.scan_parquet(file).select("iso2", "id"), iso2)

@@ -1,9 +1,8 @@
 """The input folders of a build: their files, and the countries of the rows in each file.
 
-Several folders are one input; their order and their names do not matter. A folder may hold
-companies, statement lines or both. The rows of every country are counted once, file by file, before
-anything else is read. The stages of a country then open only the files with rows of it, a piece at
-a time.
+Several folders are one input; their order and their names do not matter. A folder can have
+any of the tables of `canonical.TABLES`. Before anything else is read, the rows of each country in each file are
+counted. The stages of a country then open only the files with rows of this country, and read them in pieces.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,7 +18,8 @@ from pipeline.errors import BuildError
 from shards.codec.folding import SPELLINGS
 from shards.generations.manifest import InputSource
 
-Survey = Mapping[Path, Mapping[str, int]]  # rows per file and country; "" for no country
+# The number of rows by file and country; the country "" stands for rows without a country.
+Survey = Mapping[Path, Mapping[str, int]]
 
 
 class InputPart(NamedTuple):
@@ -30,21 +30,20 @@ class InputPart(NamedTuple):
 
 
 def check_folders(inputs: Sequence[Path]) -> None:
-    """Check that the folders are an input.
+    """Check that the folders can be the input of a build.
 
     Raises:
-        BuildError: a folder that is missing, given twice or without Parquet, or no companies at
-            all.
+        BuildError: a folder is missing, given twice or without Parquet, or no folder has companies.
     """
     resolved = [folder.resolve() for folder in inputs]
-    for place, folder in enumerate(inputs):
+    for index, folder in enumerate(inputs):
         if not folder.is_dir():
             raise BuildError(
-                f"{folder} is no folder; name one that `python -m pipeline import` made"
+                f"{folder} is not a folder; give a folder that `python -m pipeline import` wrote"
             )
-        if resolved[place] in resolved[:place]:
+        if resolved[index] in resolved[:index]:
             raise BuildError(f"{folder} is given twice; name each input once")
-        if not any(_parquet(folder, table) for table in TABLES):
+        if not any(_parquet_files(folder, table) for table in TABLES):
             raise BuildError(
                 f"{folder} holds none of {', '.join(f'{table}/*.parquet' for table in TABLES)}; "
                 "fill it with `python -m pipeline import`"
@@ -54,13 +53,13 @@ def check_folders(inputs: Sequence[Path]) -> None:
 
 
 def files(inputs: Iterable[Path], table: str) -> list[Path]:
-    """The Parquet files of a table, in the order of folders and names."""
-    return [path for folder in inputs for path in _parquet(folder, table)]
+    """The Parquet files of a table: folder by folder, sorted by name in each folder."""
+    return [path for folder in inputs for path in _parquet_files(folder, table)]
 
 
 def digests(inputs: Iterable[Path]) -> dict[Path, InputSource]:
     """Name, size and digest of every file of the input."""
-    return {path: _source(path) for table in TABLES for path in files(inputs, table)}
+    return {path: _input_source(path) for table in TABLES for path in files(inputs, table)}
 
 
 def survey(inputs: Iterable[Path], table: str) -> Survey:
@@ -73,7 +72,7 @@ def survey(inputs: Iterable[Path], table: str) -> Survey:
 
 
 def parts_of_country(survey: Survey, iso2: str) -> tuple[InputPart, ...]:
-    """The files with rows of a country."""
+    """The files with rows of a country, with the number of these rows."""
     return tuple(InputPart(path, rows[iso2]) for path, rows in survey.items() if iso2 in rows)
 
 
@@ -89,12 +88,17 @@ def rows_per_country(survey: Survey) -> dict[str, int]:
 def scan_pieces(
     parts: Iterable[InputPart], table: str, iso2: str, most: int
 ) -> Iterator[pl.LazyFrame]:
-    """Scan the rows of a country, at most `most` at a time; one empty piece if there is none."""
+    """Scan the rows of a country in pieces; one empty piece if the files are empty.
+
+    Args:
+        most: the largest number of file rows in a piece; the rows of other countries are then removed.
+    """
     any_rows = False
     for path, _ in parts:
         rows = canonical.scan(path, table)
         height = int(pl.scan_parquet(path).select(pl.len()).collect().item())
-        size = -(-height // -(-height // most)) if height else most  # equal pieces
+        # Equal pieces, each of at most `most` rows.
+        size = -(-height // -(-height // most)) if height else most
         for start in range(0, height, size):
             any_rows = True
             yield keep_country(rows.slice(start, size), iso2)
@@ -103,40 +107,46 @@ def scan_pieces(
 
 
 def scan_country(parts: Iterable[InputPart], table: str, iso2: str) -> pl.LazyFrame:
-    """Scan all rows of a country together."""
-    none = pl.LazyFrame(schema=dict(TABLES[table][0]))
+    """Scan all rows of a country in one frame."""
+    # Without files, the frame is empty, but it has the columns of the table.
+    empty = pl.LazyFrame(schema=dict(TABLES[table][0]))
     return keep_country(
-        pl.concat([none, *(canonical.scan(path, table) for path, _ in parts)]), iso2
+        pl.concat([empty, *(canonical.scan(path, table) for path, _ in parts)]), iso2
     )
 
 
 def keep_country(frame: pl.LazyFrame, iso2: str) -> pl.LazyFrame:
     """The rows of a country, in any spelling of its code."""
-    spelt = [iso2, *(other for other, known in SPELLINGS.items() if known == iso2)]
-    return frame.filter(pl.col("iso2").is_in(spelt)).with_columns(iso2=pl.lit(iso2))
+    spellings = [iso2, *(other for other, official in SPELLINGS.items() if official == iso2)]
+    return frame.filter(pl.col("iso2").is_in(spellings)).with_columns(iso2=pl.lit(iso2))
 
 
-def scan_unknown_countries(paths: Iterable[Path], table: str, known: Iterable[str]) -> pl.LazyFrame:
-    """Scan the rows of these files whose country is not in `known`."""
-    none = pl.LazyFrame(schema=dict(TABLES[table][0]))
-    rows = pl.concat([none, *(canonical.scan(path, table) for path in paths)])
-    spelt = [*known, *SPELLINGS]
-    return rows.filter(~pl.col("iso2").is_in(spelt).fill_null(False))
+def scan_unknown_countries(
+    paths: Iterable[Path], table: str, countries: Iterable[str]
+) -> pl.LazyFrame:
+    """Scan the rows of the files `paths` whose country is not one of `countries`, in no spelling."""
+    empty = pl.LazyFrame(schema=dict(TABLES[table][0]))
+    rows = pl.concat([empty, *(canonical.scan(path, table) for path in paths)])
+    spellings = [*countries, *SPELLINGS]
+    # A row without a country (null) also has no known country.
+    return rows.filter(~pl.col("iso2").is_in(spellings).fill_null(False))
 
 
-def _parquet(folder: Path, table: str) -> list[Path]:
-    # Spark, Dask and DuckDB write a folder named *.parquet with the files in it.
+def _parquet_files(folder: Path, table: str) -> list[Path]:
+    """The Parquet files of a table in one folder and its subfolders, sorted."""
+    # Spark, Dask and DuckDB write a folder named *.parquet, so folders are left out, and the files in them are found.
     return sorted(path for path in (folder / table).rglob("*.parquet") if not path.is_dir())
 
 
 def count_rows(path: Path, table: str) -> dict[str, int]:
-    """The rows of each country in a file; of no country under the empty text."""
+    """The number of rows of each country in a file; rows without a country have the empty text as key."""
     country = pl.col("iso2").replace(SPELLINGS).fill_null("")
-    found = canonical.scan(path, table).group_by(country).len().sort("iso2")
+    counts = canonical.scan(path, table).group_by(country).len().sort("iso2")
     with canonical.name_unreadable([path]):
-        return dict(found.collect(engine="streaming").iter_rows())
+        return dict(counts.collect(engine="streaming").iter_rows())
 
 
-def _source(path: Path) -> InputSource:
+def _input_source(path: Path) -> InputSource:
+    """Name, size and digest of one file."""
     digest = blake3(max_threads=blake3.AUTO).update_mmap(path)
     return InputSource(path.name, path.stat().st_size, digest.hexdigest())

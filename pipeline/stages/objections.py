@@ -1,12 +1,13 @@
-"""Objections: what persons do not want to be published, honoured by every build from the first on.
+"""Objections of persons to the publication of data, which every build honours.
 
-The file of `--objections` is a CSV with the columns of COLUMNS: country, identifier, fields (separated by blanks; none
-for the whole company), date and reference of the objection, and the date of its withdrawal, if there is one. A build
-that has honoured objections keeps them in `DATA/.objections.csv`, which is no part of a generation, and the next build
-honours them whether it is given a file or not: an objection ends by a date in `retrait`, never by a line that is gone.
+The file of `--objections` is a CSV with the columns of COLUMNS: country, identifier, fields (separated by blanks; empty
+for the whole company), date and reference of the objection, and the date of its withdrawal, if it is withdrawn. A build
+keeps the objections that it honours in `DATA/.objections.csv`, which is not part of a generation. The next build
+honours them with or without a file: only a date in `retrait` ends an objection; the removal of its line
+does not.
 
-A company is left out before anything else is done with its rows, of its register and of complements. A field is made
-null when all stages that could fill it are done.
+An objection to the whole company removes its rows before any other stage sees them, from the register and from
+complements. An objection to a field sets the field to null after all stages that could fill it.
 """
 
 import csv
@@ -25,26 +26,28 @@ from pipeline.stages import text_cleaning
 from shards.codec.folding import SPELLINGS
 from shards.generations import atomic_files
 
+# The columns of the file.
 COLUMNS: Final = ("pays", "identifiant", "champs", "date", "reference", "retrait")
-KEPT: Final = ".objections.csv"
-# Fields that may be left out alone. What a company is, and its figures, go with the whole company.
+STORED_FILE: Final = ".objections.csv"  # the file in DATA with the objections that builds honour
+# The fields that an objection can name. Identity and figures are left out only together with the whole company.
 FIELDS: Final = (
     *("activite", "description", "adresse", "code_postal", "ville", "region"),
     *("site_web", "domaine", "email", "telephone", "url_registre", "noms_anterieurs"),
 )
-# Each of these is made of the other.
-_TOGETHER: Final = frozenset({"site_web", "domaine"})
+# An objection to one of these fields hides both, because each can be derived from the other.
+_HIDDEN_TOGETHER: Final = frozenset({"site_web", "domaine"})
+# In the quality report: the reason of rows that are left out, and the key of companies that are left out completely.
 LEFT_OUT: Final = "opposition d'une personne"
 WHOLE_COMPANY: Final = "société"
 
 
 class ObjectionsError(BuildError):
-    """The file of objections cannot be used; the message names the line, the value and the remedy."""
+    """The file of objections cannot be used; the message has the line, the value and the remedy."""
 
 
 @dataclass(frozen=True, slots=True)
 class Objection:
-    """A line of the file; no `champs` is the whole company, an empty `retrait` is an objection that holds."""
+    """A line of the file. Empty `champs` mean the whole company; an empty `retrait` an objection in force."""
 
     pays: str
     identifiant: str
@@ -55,42 +58,50 @@ class Objection:
 
     @property
     def key(self) -> tuple[str, str, tuple[str, ...]]:
+        """Country, identifier and fields: a line of a new file replaces the stored line with the same key."""
         return self.pays, self.identifiant, self.champs
 
 
-# What is left out of each company of a country, by identifier: some fields, or None for the whole company.
+# The hidden fields of each company of a country, by identifier; None if the whole company is hidden.
 Hidden = Mapping[str, frozenset[str] | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Objections:
-    """All objections that a build knows.
+    """All objections of a build.
 
     Attributes:
-        fresh: the keys of those that no build has honoured yet.
+        fresh: the keys of the objections that no build has honoured yet.
     """
 
-    known: tuple[Objection, ...] = ()
+    entries: tuple[Objection, ...] = ()
     fresh: frozenset[tuple[str, str, tuple[str, ...]]] = frozenset()
 
     def hidden_values(self, iso2: str, *, fresh: bool = False) -> Hidden:
-        """What is left out of the companies of a country; `fresh`: by objections that are new."""
-        found: dict[str, frozenset[str] | None] = {}
-        for one in self.known:
-            if one.pays != iso2 or one.retrait or (fresh and one.key not in self.fresh):
+        """The hidden fields of each company of a country; with `fresh`, only those of new objections."""
+        hidden: dict[str, frozenset[str] | None] = {}
+        for objection in self.entries:
+            if (
+                objection.pays != iso2
+                or objection.retrait
+                or (fresh and objection.key not in self.fresh)
+            ):
                 continue
-            before = found.get(one.identifiant, frozenset())
-            wanted = frozenset(one.champs)
-            if wanted & _TOGETHER:
-                wanted |= _TOGETHER
-            found[one.identifiant] = before | wanted if before is not None and wanted else None
-        return found
+            before = hidden.get(objection.identifiant, frozenset())
+            fields = frozenset(objection.champs)
+            if fields & _HIDDEN_TOGETHER:
+                fields |= _HIDDEN_TOGETHER
+            # None, the whole company, if this objection names no field, or an earlier objection named none.
+            hidden[objection.identifiant] = (
+                before | fields if before is not None and fields else None
+            )
+        return hidden
 
     def left_out(self) -> dict[str, int]:
-        """How many companies new objections take out whole, by country."""
+        """The number of companies that new objections leave out completely, by country."""
         hidden = {iso2: self.hidden_values(iso2, fresh=True) for iso2 in self.countries}
         return {
-            iso2: sum(names is None for names in found.values()) for iso2, found in hidden.items()
+            iso2: sum(names is None for names in values.values()) for iso2, values in hidden.items()
         }
 
     @property
@@ -100,45 +111,50 @@ class Objections:
 
 
 def collect(out: Path, given: Path | None, seeds: Seeds) -> Objections:
-    """The objections in DATA and in the file `given`, which may withdraw some of the first.
+    """The objections stored in DATA, updated by the file `given`: its lines replace stored lines with the same key.
 
     Raises:
-        ObjectionsError: a file that cannot be read, or a value that is unknown.
+        ObjectionsError: a file cannot be read, or has an unknown value.
     """
-    kept = out / KEPT
-    before = {one.key: one for one in read(kept, seeds)} if kept.exists() else {}
-    after = before | ({one.key: one for one in read(given, seeds)} if given else {})
-    held = {key for key, one in before.items() if not one.retrait}
-    fresh = {key for key, one in after.items() if not one.retrait} - held
+    stored = out / STORED_FILE
+    before = (
+        {objection.key: objection for objection in read(stored, seeds)} if stored.exists() else {}
+    )
+    after = before | (
+        {objection.key: objection for objection in read(given, seeds)} if given else {}
+    )
+    active = {key for key, objection in before.items() if not objection.retrait}
+    fresh = {key for key, objection in after.items() if not objection.retrait} - active
     return Objections(tuple(after[key] for key in sorted(after)), frozenset(fresh))
 
 
 def keep(out: Path, objections: Objections) -> None:
-    """Keep in DATA what a build has honoured; only the user of the build may read it."""
-    if not objections.known and not (out / KEPT).exists():
+    """Write the objections to DATA, into a file that only the user of the build can read."""
+    if not objections.entries and not (out / STORED_FILE).exists():
         return
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
-    for one in objections.known:
-        iso2, identifier, champs, *rest = astuple(one)
-        writer.writerow((iso2, identifier, " ".join(champs), *rest))
-    atomic_files.write(out / KEPT, text.getvalue().encode())
-    (out / KEPT).chmod(0o600)
+    for objection in objections.entries:
+        iso2, identifier, champs, *other_values = astuple(objection)
+        writer.writerow((iso2, identifier, " ".join(champs), *other_values))
+    atomic_files.write(out / STORED_FILE, text.getvalue().encode())
+    (out / STORED_FILE).chmod(0o600)
 
 
 def read(path: Path, seeds: Seeds) -> tuple[Objection, ...]:
     """The objections in a file.
 
     Raises:
-        ObjectionsError: naming the line and the value.
+        ObjectionsError: the file cannot be read, or has an unknown value; the message has the line.
     """
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
+            # Cells without a column get the column "", which `_objection` refuses.
             rows = list(csv.DictReader(file, restkey="", strict=True))
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise ObjectionsError(
-            f"{path} is no CSV in UTF-8 that can be read ({error}); save it as one"
+            f"{path} is not a readable CSV in UTF-8 ({error}); save it as one"
         ) from error
     countries = {country.iso2 for country in seeds.pays}
     return tuple(
@@ -148,45 +164,48 @@ def read(path: Path, seeds: Seeds) -> tuple[Objection, ...]:
 
 
 def _objection(row: Mapping[str, str], where: str, countries: Iterable[str]) -> Objection:
+    """The objection of one row of the file; `where` is the file and line, for errors."""
     if set(row) not in (set(COLUMNS), set(COLUMNS[:-1])) or None in row.values():
         raise ObjectionsError(
             f"{where}: the columns are {','.join(map(str, row))}; write {','.join(COLUMNS)}, of which the"
             " last may be left out"
         )
-    said = {name: row.get(name, "").strip() for name in COLUMNS}
-    iso2 = SPELLINGS.get(said["pays"], said["pays"])
+    values = {name: row.get(name, "").strip() for name in COLUMNS}
+    iso2 = SPELLINGS.get(values["pays"], values["pays"])
     if iso2 not in countries:
         raise ObjectionsError(
-            f"{where}: unknown country {said['pays']!r}; known: {', '.join(sorted(countries))}"
+            f"{where}: unknown country {values['pays']!r}; known: {', '.join(sorted(countries))}"
         )
-    champs = tuple(sorted(set(said["champs"].split())))
+    champs = tuple(sorted(set(values["champs"].split())))
     if unknown := [name for name in champs if name not in FIELDS]:
         raise ObjectionsError(
-            f"{where}: unknown field {unknown[0]!r}; known: {', '.join(FIELDS)}; none stands for the"
+            f"{where}: unknown field {unknown[0]!r}; known: {', '.join(FIELDS)}; no field means the"
             " whole company"
         )
     for name in ("identifiant", "reference"):
-        if not said[name]:
+        if not values[name]:
             raise ObjectionsError(f"{where}: no {name}; give one")
     for name in ("date", "retrait"):
-        if said[name] or name == "date":
-            _check_day(said[name], f"{where}: {name}")
+        if values[name] or name == "date":
+            _check_day(values[name], f"{where}: {name}")
     return Objection(
-        iso2, said["identifiant"], champs, said["date"], said["reference"], said["retrait"]
+        iso2, values["identifiant"], champs, values["date"], values["reference"], values["retrait"]
     )
 
 
 def _check_day(text: str, where: str) -> None:
+    """Raise ObjectionsError if a text is not a day; `where` is the line and column, for the message."""
     try:
         date.fromisoformat(text)
     except ValueError:
-        raise ObjectionsError(f"{where}: {text!r} is no day; write it as 2026-11-01") from None
+        raise ObjectionsError(f"{where}: {text!r} is not a day; write it as 2026-11-01") from None
 
 
-def lines_of(hidden: Hidden) -> Sequence[str]:
-    """What is hidden as sorted lines, for a digest."""
+def key_lines(hidden: Hidden) -> Sequence[str]:
+    """The hidden fields as sorted lines, which are a part of the key of a receipt; `*` is the whole company."""
     return sorted(
-        f"{key} {sorted(names) if names is not None else '*'}" for key, names in hidden.items()
+        f"{identifier} {sorted(names) if names is not None else '*'}"
+        for identifier, names in hidden.items()
     )
 
 
@@ -199,13 +218,15 @@ def hidden_companies(hidden: Hidden) -> list[str]:
 
 
 def leave_out_companies(companies: pl.LazyFrame, hidden: Hidden) -> pl.LazyFrame:
-    """The rows without those of the companies that are left out."""
-    left = hidden_companies(hidden)
-    return companies.filter(~pl.col("id").is_in(left).fill_null(False)) if left else companies
+    """The rows without the companies that are left out."""
+    left_out = hidden_companies(hidden)
+    return (
+        companies.filter(~pl.col("id").is_in(left_out).fill_null(False)) if left_out else companies
+    )
 
 
 def clear_fields(companies: pl.LazyFrame, hidden: Hidden) -> pl.LazyFrame:
-    """Make the fields null that are left out."""
+    """Replace the fields that `hidden` has for a company with null; the company itself stays."""
     by_field: dict[str, list[str]] = {}
     for identifier, names in hidden.items():
         for name in names or ():
@@ -216,7 +237,7 @@ def clear_fields(companies: pl.LazyFrame, hidden: Hidden) -> pl.LazyFrame:
 
 
 def count_hidden(hidden: Hidden, present: Collection[str]) -> dict[str, int]:
-    """The companies of `present` that are left out, and those that lack each field."""
+    """The number of companies of `present` that lose each field; those left out completely count as WHOLE_COMPANY."""
     counts: dict[str, int] = {}
     for identifier in present:
         names = hidden[identifier]
@@ -226,7 +247,7 @@ def count_hidden(hidden: Hidden, present: Collection[str]) -> dict[str, int]:
 
 
 def rows_per_company(companies: pl.LazyFrame, hidden: Hidden) -> dict[str, int]:
-    """How many of the input rows `companies` each company has that `hidden` names; none has none."""
+    """The number of input rows of each company in `hidden`; a company without rows has no entry."""
     identifier = pl.col("id").str.replace_all(text_cleaning.INVISIBLE_ENDS, "")
-    found = companies.filter(identifier.is_in(sorted(hidden))).group_by(identifier).len()
-    return dict(found.sort("id").collect(engine="streaming").iter_rows())
+    counts = companies.filter(identifier.is_in(sorted(hidden))).group_by(identifier).len()
+    return dict(counts.sort("id").collect(engine="streaming").iter_rows())

@@ -1,7 +1,7 @@
-"""The quality report: the account of every row and line, and the share of known fields, by country.
+"""The quality report: by country, the results of all rows and statement lines, and how many fields are known.
 
-The report is part of a generation (`quality.json`), and a build prints it at its end. It holds
-counts and a few examples, no time and no path, so that the same input gives the same report.
+The report is part of a generation (`quality.json`), and a build prints it at the end. The report contains counts
+and a few examples, but no time and no path, so the same input gives the same report.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,18 +24,24 @@ from pipeline.stages import (
 )
 from shards.codec.record import FIELDS
 
-# The counted fields: all that are served, rows with statements and rows with a contact.
+# The keys of `renseignees`: all served fields; `comptes` (rows with statements); `contacts` (rows with a contact).
 COUNTED: Final = (*FIELDS, "comptes", "contacts")
-# Those on a terminal.
+# The keys of COUNTED whose shares are printed on a terminal.
 SHARES: Final = ("secteur", "ca_eur", "effectif", "total_actif_last", "comptes", "contacts")
-_EXAMPLES: Final = 20  # unknown codes that are named
-_SHOWN: Final = 6  # reasons on a line; the rest is in quality.json
+# The most unknown codes, and the most unknown statuses, in the report of a country.
+_MOST_EXAMPLES: Final = 20
+_MOST_SHOWN: Final = 6  # the most reasons on a line of a terminal; all are in quality.json
+# A row has a contact if one of these fields has a value.
 _CONTACTS: Final = ("site_web", "email", "telephone")
-_DATE: Final = "date_source"  # of `sources.json`, beside the counts of a country
-UNMAPPED_SHARE: Final = 0.01  # of the companies with a status; more unmapped ones close a gate (X1)
-
-PERSONAL_SHARE: Final = 0.001  # of the companies with a text refused as personal; more close a gate
-PERSONAL_FEW: Final = 10  # of a small country, as few as these close none
+# The key of the date of a country's files in `quality.json`; it is not a field of Quality.
+_DATE_KEY: Final = "date_source"
+# If a larger share of the companies with a status has an unmapped status, a gate closes, so the generation
+# is not published (X1).
+UNMAPPED_SHARE: Final = 0.01
+# If a country has more texts with personal data than this share of its rows, a second gate closes; up to PERSONAL_FEW
+# texts, this gate stays open, since in a small country a few texts are a large share.
+PERSONAL_SHARE: Final = 0.001
+PERSONAL_FEW: Final = 10
 
 Counts = Mapping[str, int]
 
@@ -61,47 +67,49 @@ class Quality:
     codes_secondaires_ecartes: int = 0  # unknown or outside NACE
     avec_statut: int = 0
     statuts_sans_etat: int = 0
-    statuts_inconnus: Counts = field(default_factory=dict)  # of these, the most common
+    # The most common statuses without a state.
+    statuts_inconnus: Counts = field(default_factory=dict)
     sans_conversion: Counts = field(default_factory=dict)  # by reason
-    valeurs_ecartees: Counts = field(default_factory=dict)  # that cannot be, by `reason (field)`
+    valeurs_ecartees: Counts = field(default_factory=dict)  # impossible values, by `reason (field)`
     textes_coupes: int = 0
     adresses_ecartees: int = 0  # with another scheme than http and https
-    courriels_ecartes: int = 0  # texts that are no e-mail address
-    donnees_personnelles: Counts = field(
-        default_factory=dict
-    )  # texts refused as personal, by column
-    clauses_coupees: Counts = field(default_factory=dict)  # that name a person, by column
-    oppositions: Counts = field(default_factory=dict)  # companies, whole or by field
+    courriels_ecartes: int = 0  # texts that are not e-mail addresses
+    # Texts refused as personal, by column.
+    donnees_personnelles: Counts = field(default_factory=dict)
+    clauses_coupees: Counts = field(default_factory=dict)  # clauses that name a person, by column
+    # Companies left out (`société`), or without a field, by field.
+    oppositions: Counts = field(default_factory=dict)
     courriels_personnels: int = 0  # addresses at consumer providers, or of a given name
     lignes_lues: int = 0
     lignes_gardees: int = 0
     lignes_ecartees: Counts = field(default_factory=dict)  # by reason
     lignes_contradictoires: int = 0
     comptes_retenus: Counts = field(default_factory=dict)  # examples of accounts withheld
+    # The identifiers: see `identifiers.Conformity`.
     hors_format: int = 0
     cles_verifiees: int = 0
     cles_fausses: int = 0
 
 
-def of_frame(frame: pl.DataFrame) -> Quality:
-    """The report of some finished rows of a country; `total` sums several of these."""
+def frame_quality(frame: pl.DataFrame) -> Quality:
+    """The report of finished rows, which can be a part of a country; `total` adds the reports of the parts."""
     unknown = frame.filter(pl.col(sectors.OUTSIDE) == sectors.UNKNOWN)
     contacts = pl.any_horizontal(pl.col(name).is_not_null() for name in _CONTACTS)
-    known = frame.select(
+    filled_fields = frame.select(
         *(pl.col(name).is_not_null().sum() for name in FIELDS),
         comptes=pl.col(statement_lines.PRESENT).sum(),
         contacts=contacts.sum(),
     )
-    met, filled = complements.count(frame)
+    complemented, filled_values = complements.count(frame)
     return Quality(
         gardees=frame.height,
-        fusionnees=met,
-        completees=filled,
-        renseignees=known.row(0, named=True),
+        fusionnees=complemented,
+        completees=filled_values,
+        renseignees=filled_fields.row(0, named=True),
         sans_secteur=tally(frame, sectors.OUTSIDE),
         codes_inconnus=tally(unknown, sectors.PUBLISHED),
         secteurs_devines=int(frame[sectors.GUESSED].sum()),
-        codes_secondaires_ecartes=int(frame[sectors.UNKNOWN_FURTHER].sum()),
+        codes_secondaires_ecartes=int(frame[sectors.UNKNOWN_SECONDARY].sum()),
         avec_statut=frame["statut"].count(),
         statuts_sans_etat=frame[statuses.UNMAPPED].count(),
         statuts_inconnus=tally(frame, statuses.UNMAPPED),
@@ -113,8 +121,8 @@ def of_frame(frame: pl.DataFrame) -> Quality:
     )
 
 
-def of_country(parts: Iterable[Quality]) -> Quality:
-    """The report of a country, from those of its steps; of unknown codes and statuses it has the most common."""
+def country_quality(parts: Iterable[Quality]) -> Quality:
+    """The report of a country, from the reports of its steps; of unknown codes and statuses, only the most common."""
     report = total(parts)
     return replace(
         report,
@@ -124,49 +132,51 @@ def of_country(parts: Iterable[Quality]) -> Quality:
 
 
 def _most_common(counts: Counts) -> Counts:
-    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_EXAMPLES])
+    """The _MOST_EXAMPLES largest counts, in descending order."""
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:_MOST_EXAMPLES])
 
 
 def closed_gates(countries: Mapping[str, Quality]) -> list[str]:
-    """The countries with too many statuses without a state, or texts refused as personal, as messages."""
-    return [*_unmapped_codes(countries), *_personal_countries(countries)]
+    """A message for each country with too many unmapped statuses, or too many texts with personal data."""
+    return [*_unmapped_status_messages(countries), *_personal_data_messages(countries)]
 
 
-def _personal_countries(countries: Mapping[str, Quality]) -> list[str]:
-    """The countries where over PERSONAL_SHARE of the rows had a text with personal data.
+def _personal_data_messages(countries: Mapping[str, Quality]) -> list[str]:
+    """A message for each country whose texts with personal data are more than PERSONAL_SHARE of its rows.
 
-    The stage knows patterns, not persons: so many of them say that an importer reads a text of persons,
-    and that others, which no pattern finds, are in it. Former names do not count: registers publish those
-    of sole merchants among them.
+    The stage `personal_data` has patterns, not names of persons. Many matches mean that an importer reads a text about
+    persons, in which more persons are named than the patterns match. Former names do not count, because registers
+    publish names of sole merchants as former names.
     """
     columns = {
-        iso2: set(found.donnees_personnelles) - {"noms_anterieurs"}
-        for iso2, found in countries.items()
+        iso2: set(report.donnees_personnelles) - {"noms_anterieurs"}
+        for iso2, report in countries.items()
     }
     return [
-        f"{iso2}: {total:,} texts of {found.lues:,} companies hold birth dates or officers (at most "
+        f"{iso2}: {total:,} texts of {report.lues:,} companies contain birth dates or officers (at most "
         f"{PERSONAL_SHARE:.1%}, and {PERSONAL_FEW}), in {', '.join(sorted(columns[iso2]))}; "
         "mend the importer"
-        for iso2, found in sorted(countries.items())
-        if (total := sum(found.donnees_personnelles[name] for name in columns[iso2]))
-        > max(PERSONAL_FEW, PERSONAL_SHARE * found.lues)
+        for iso2, report in sorted(countries.items())
+        if (total := sum(report.donnees_personnelles[name] for name in columns[iso2]))
+        > max(PERSONAL_FEW, PERSONAL_SHARE * report.lues)
     ]
 
 
-def _unmapped_codes(countries: Mapping[str, Quality]) -> list[str]:
+def _unmapped_status_messages(countries: Mapping[str, Quality]) -> list[str]:
+    """A message for each country with more unmapped statuses than UNMAPPED_SHARE."""
     return [
-        f"{iso2}: {found.statuts_sans_etat:,} of {found.avec_statut:,} published statuses are not in "
+        f"{iso2}: {report.statuts_sans_etat:,} of {report.avec_statut:,} published statuses are not in "
         f"seeds/etats.csv (at most {UNMAPPED_SHARE:.0%}), such as "
-        f"{', '.join(map(repr, list(_most_common(found.statuts_inconnus))[:3]))}; add them"
-        for iso2, found in sorted(countries.items())
-        if found.statuts_sans_etat > UNMAPPED_SHARE * found.avec_statut
+        f"{', '.join(map(repr, list(_most_common(report.statuts_inconnus))[:3]))}; add them"
+        for iso2, report in sorted(countries.items())
+        if report.statuts_sans_etat > UNMAPPED_SHARE * report.avec_statut
     ]
 
 
 def tally(frame: pl.DataFrame, column: str) -> dict[str, int]:
-    """The count of each value of `column`, sorted by value, null left out."""
-    found = frame.filter(pl.col(column).is_not_null()).group_by(column).len().sort(column)
-    return dict(found.iter_rows())
+    """The count of each value of `column` except null, sorted by value."""
+    counts = frame.filter(pl.col(column).is_not_null()).group_by(column).len().sort(column)
+    return dict(counts.iter_rows())
 
 
 def dump(
@@ -175,12 +185,12 @@ def dump(
     """The bytes of `quality.json`.
 
     Args:
-        elsewhere: the account of the rows of no known country.
-        dates: by country, the date of the files of its companies.
+        elsewhere: the report of the rows without a known country.
+        dates: the date of the files of companies, by country.
     """
     document = {
         "pays": {
-            iso2: asdict(quality) | {_DATE: dates.get(iso2)}
+            iso2: asdict(quality) | {_DATE_KEY: dates.get(iso2)}
             for iso2, quality in sorted(countries.items())
         },
         "hors_pays": asdict(elsewhere),
@@ -189,15 +199,15 @@ def dump(
 
 
 def load(packed: bytes, where: object) -> dict[str, Quality]:
-    """The countries of a `quality.json`.
+    """The reports of the countries in a `quality.json`; `where` is its path, for errors.
 
     Raises:
-        BuildError: a report of another version of the build.
+        BuildError: the report is of another version of the build.
     """
     try:
         document = orjson.loads(packed)
         return {
-            iso2: Quality(**{key: value for key, value in entry.items() if key != _DATE})
+            iso2: Quality(**{key: value for key, value in entry.items() if key != _DATE_KEY})
             for iso2, entry in document["pays"].items()
         }
     except (KeyError, TypeError, ValueError) as error:
@@ -206,7 +216,7 @@ def load(packed: bytes, where: object) -> dict[str, Quality]:
         ) from error
 
 
-# -- for people ----------------------------------------------------------------------
+# -- the table for a terminal --------------------------------------------------------
 
 # The last six are the columns of SHARES.
 _HEADINGS: Final = (
@@ -216,31 +226,39 @@ _HEADINGS: Final = (
 
 
 def table(countries: Mapping[str, Quality], elsewhere: Quality) -> list[str]:
-    """The report for a terminal: one line per country that has rows, then the remarks."""
-    present = {iso2: q for iso2, q in sorted(countries.items()) if q.lues or q.lignes_lues}
-    empty = sorted(countries.keys() - present.keys())
-    body = [
+    """The report for a terminal: one line per country with rows, then the remarks.
+
+    Args:
+        elsewhere: the report of the rows without a known country.
+    """
+    with_rows = {iso2: q for iso2, q in sorted(countries.items()) if q.lues or q.lignes_lues}
+    empty = sorted(countries.keys() - with_rows.keys())
+    lines = [
         _heading(),
-        *(_line(iso2, quality) for iso2, quality in present.items()),
-        _line("total", total(present.values())),
+        *(_line(iso2, quality) for iso2, quality in with_rows.items()),
+        _line("total", total(with_rows.values())),
     ]
     if empty:
-        body.append(f"no company: {' '.join(empty)}")
-    for place, quality in (*present.items(), ("other countries", elsewhere)):
-        body += [f"{place}: {remark}" for remark in _remarks(quality)]
-    return body
+        lines.append(f"no company: {' '.join(empty)}")
+    for label, quality in (*with_rows.items(), ("other countries", elsewhere)):
+        lines += [f"{label}: {remark}" for remark in _remarks(quality)]
+    return lines
+
+
+# -- sums of reports -----------------------------------------------------------------
 
 
 def total(qualities: Iterable[Quality]) -> Quality:
-    """The sum of reports: numbers added, counts added key by key."""
+    """The sum of reports: numbers are added, and counts are added key by key."""
     summed: dict[str, Any] = {}
     for quality in qualities:
         for item in fields(Quality):
-            summed[item.name] = _add(summed.get(item.name), getattr(quality, item.name))
+            summed[item.name] = _add_values(summed.get(item.name), getattr(quality, item.name))
     return Quality(**summed)
 
 
-def _add(left: Any, right: Any) -> Any:
+def _add_values(left: Any, right: Any) -> Any:
+    """The sum of two values of a field; `left` is None before the first report."""
     if isinstance(right, Mapping):
         merged = dict(left or {})
         for name, count in right.items():
@@ -249,22 +267,29 @@ def _add(left: Any, right: Any) -> Any:
     return (left or 0) + right
 
 
+# -- the lines of the table ----------------------------------------------------------
+
+
 def _heading() -> str:
+    """The line of column titles of the table."""
     return "".join([f"{'iso2':<5}", *(f"{title:>11}" for title in _HEADINGS)])
 
 
 def _line(place: str, quality: Quality) -> str:
+    """A line of the table; `place` is a country or `total`."""
     rejected = sum(quality.rejetees.values())
     numbers = [quality.lues, quality.gardees, rejected]
     shares = [_share(quality.renseignees.get(name, 0), quality.gardees) for name in SHARES]
     return "".join([f"{place:<5}", *(f"{n:>11,}" for n in numbers), *(f"{s:>11}" for s in shares)])
 
 
-def _share(part: int, whole: int) -> str:
-    return f"{part / whole:.1%}" if whole else "-"
+def _share(count: int, out_of: int) -> str:
+    """A share in percent, for the table; a dash for a share of nothing."""
+    return f"{count / out_of:.1%}" if out_of else "-"
 
 
 def _remarks(quality: Quality) -> Iterator[str]:
+    """The lines about a country after the table: each count that is not zero, in words."""
     yield from _list_counts("rejected", quality.rejetees)
     yield from _list_counts("complemented", quality.fusionnees)
     yield from _list_counts("filled by complements", quality.completees)
@@ -274,8 +299,8 @@ def _remarks(quality: Quality) -> Iterator[str]:
     if quality.codes_secondaires_ecartes:
         yield f"further activity codes left out: {quality.codes_secondaires_ecartes:,}"
     if quality.statuts_sans_etat:
-        shown = f"{quality.statuts_sans_etat:,} of {quality.avec_statut:,}"
-        yield from _list_counts(f"statuses without a state ({shown})", quality.statuts_inconnus)
+        share = f"{quality.statuts_sans_etat:,} of {quality.avec_statut:,}"
+        yield from _list_counts(f"statuses without a state ({share})", quality.statuts_inconnus)
     yield from _list_counts("turnover not converted", quality.sans_conversion)
     yield from _list_counts("statement lines left out", quality.lignes_ecartees)
     if quality.comptes_retenus:
@@ -284,13 +309,13 @@ def _remarks(quality: Quality) -> Iterator[str]:
         yield f"sector chosen among several (NACE Rev. 2.1): {quality.secteurs_devines:,}"
     if quality.lignes_contradictoires:
         yield f"contradictory statement lines: {quality.lignes_contradictoires:,}"
-    yield from _list_counts("values that cannot be, left out", quality.valeurs_ecartees)
+    yield from _list_counts("impossible values, left out", quality.valeurs_ecartees)
     if quality.textes_coupes:
         yield f"texts cut: {quality.textes_coupes:,}"
     if quality.adresses_ecartees:
-        yield f"addresses that are none of the web, left out: {quality.adresses_ecartees:,}"
+        yield f"addresses that are not web addresses, left out: {quality.adresses_ecartees:,}"
     if quality.courriels_ecartes:
-        yield f"e-mail addresses that are none, left out: {quality.courriels_ecartes:,}"
+        yield f"invalid e-mail addresses, left out: {quality.courriels_ecartes:,}"
     yield from _list_counts("birth dates and officers, left out", quality.donnees_personnelles)
     yield from _list_counts("clauses that name a person, cut", quality.clauses_coupees)
     yield from _list_counts("left out by objections", quality.oppositions)
@@ -304,9 +329,10 @@ def _remarks(quality: Quality) -> Iterator[str]:
 
 
 def _list_counts(title: str, counts: Counts) -> Iterator[str]:
+    """A line with the _MOST_SHOWN largest counts and the sum of the others; no line without counts."""
     if not counts:
         return
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-    shown = ", ".join(console.reason_and_count(*item) for item in ranked[:_SHOWN])
-    rest = sum(count for _, count in ranked[_SHOWN:])
-    yield f"{title}: {shown}" + (f", others ({rest:,})" if rest else "")
+    top = ", ".join(console.reason_and_count(*item) for item in ranked[:_MOST_SHOWN])
+    other_count = sum(count for _, count in ranked[_MOST_SHOWN:])
+    yield f"{title}: {top}" + (f", others ({other_count:,})" if other_count else "")

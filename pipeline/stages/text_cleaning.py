@@ -1,15 +1,14 @@
-"""Text cleaning: one Unicode form, no empty values, no control characters but inside identifiers.
+"""Text cleaning: one Unicode form, no empty values, no control characters except inside identifiers.
 
-Every text becomes NFC; a run of control characters and line separators becomes one blank; a blank
-text becomes null. A text over its cap in CAPS is cut and its row marked. A contact or an address
-over its cap becomes null, because a part of one is useless (§2.1: "an approximate value is never
-returned"). So does an address with another scheme than http and https, since a program would follow
-it as a link, and an e-mail address that is none (several in one field, "n/a"). Of an address of the web
-a user before the host is left out (RFC 3986 §3.2.1): `https://bank.fr@evil.com` reads as another site,
-and a password is nobody's business. The texts of a list
-are cleaned likewise; a list without any text is null. Cleaning is idempotent. What no one sees at an end of a
-text is trimmed, and within a word it is left out (a soft hyphen). Identifiers become NFC and are trimmed; `rejections`
-refuses those that are not printable inside.
+Every text becomes NFC; a run of control characters and line separators becomes one blank; a blank text becomes null. A
+text over its cap in CAPS is cut to the cap, and its row is marked (CUT). A contact or a web address over its cap
+becomes null, because a part of it is useless (§2.1: "an approximate value is never returned"). A web address with
+another scheme than http and https becomes null, since programs follow it as a link; so does an invalid e-mail address
+(several in one field, "n/a"). The user before the host of a web address is removed (RFC 3986 §3.2.1):
+`https://bank.fr@evil.com` reads as another site, and a password is private. The texts of a list are cleaned in the same
+way; a list without text is null. Cleaning a clean text changes nothing. Invisible characters are trimmed at both ends
+of a text, and removed within it (a soft hyphen). Identifiers become NFC and are trimmed; `rejections` refuses
+unprintable characters inside them.
 """
 
 from collections.abc import Mapping
@@ -21,10 +20,10 @@ import polars as pl
 from pipeline.canonical import TEXTS
 
 CUT: Final = "text_cut"  # working column: whether the row had a text over its cap
-NO_LINK: Final = "no_link"  # working column: the addresses of the row that are none of the web
-NO_EMAIL: Final = "no_email"  # working column: whether the e-mail address of the row is none
+NO_LINK: Final = "no_link"  # working column: the number of addresses of the row with another scheme
+NO_EMAIL: Final = "no_email"  # working column: whether the e-mail address of the row is invalid
 
-# Column -> most code points. Names in European registers have up to about 350.
+# Column -> the largest number of code points. Names in European registers have up to about 350.
 CAPS: Final[Mapping[str, int]] = MappingProxyType(
     {
         "nom": 500,
@@ -49,114 +48,129 @@ CAPS: Final[Mapping[str, int]] = MappingProxyType(
         "libelle": 500,
     }
 )
+# Columns whose texts become null if they are over their cap; other texts are cut.
 WHOLE_OR_NULL: Final = frozenset(
     {"site_web", "domaine", "email", "telephone", "url_registre", "lei", "tva"}
 )
-# Columns that programs follow as links, and what leads elsewhere than to the web: `javascript:`, `data:`,
-# `file:`, `mailto:` … A host with a port has no scheme.
+# Columns that programs follow as links. _SCHEME matches a scheme (`javascript:`, `data:`, `file:`, `mailto:` …), but
+# also a host with a port; _WEB matches http, https, and a host with a port.
 _LINKS: Final = ("site_web", "url_registre")
-_ELSEWHERE: Final = r"(?i)^[a-z][a-z0-9+.-]*:"
+_SCHEME: Final = r"(?i)^[a-z][a-z0-9+.-]*:"
 _WEB: Final = r"(?i)^(?:https?:|[^:/?#]+\.[^:/?#]+:[0-9]+(?:[/?#]|$))"
+# The user before the host.
 _USER: Final = r"(?i)^((?:https?:)?//)[^/?#\\]*@"
-# An address of RFC 5321 and 6531 in the forms that are in use: no quoted names, no numbers in brackets.
-_NAME: Final = r"[^\s@<>()\[\]\\,;:.\"]+"
-_LABEL: Final = r"[\p{L}\p{N}\p{M}]+(?:-+[\p{L}\p{N}\p{M}]+)*"
+# An e-mail address of RFC 5321 and 6531 in the usual forms: no quoted names, no numbers in brackets. Dots separate the
+# words (_EMAIL_WORD) before the @, and the labels (_DOMAIN_LABEL) of the domain.
+_EMAIL_WORD: Final = r"[^\s@<>()\[\]\\,;:.\"]+"
+_DOMAIN_LABEL: Final = r"[\p{L}\p{N}\p{M}]+(?:-+[\p{L}\p{N}\p{M}]+)*"
 _EMAIL: Final = (
-    rf"^{_NAME}(?:\.{_NAME})*@(?:{_LABEL}\.)+(?:[\p{{L}}\p{{M}}]{{2,}}|xn--[A-Za-z0-9-]+)$"
+    rf"^{_EMAIL_WORD}(?:\.{_EMAIL_WORD})*@"
+    rf"(?:{_DOMAIN_LABEL}\.)+(?:[\p{{L}}\p{{M}}]{{2,}}|xn--[A-Za-z0-9-]+)$"
 )
-# A number that was read as a float before it was text, as pandas does with a column that has nulls.
+# A number that became a float before it became text, as in pandas for a column with nulls.
 _AS_FLOAT: Final = r"^([0-9]{5,})\.0$"
+# Control characters, and separators of lines and paragraphs.
 _CONTROL: Final = r"[\p{Cc}\p{Zl}\p{Zp}]+"
 # Characters without a width within a word: a soft hyphen, a zero-width space.
-_UNSEEN: Final = r"\p{Cf}+"
-# Blanks, controls and format characters, such as the zero-width space and the mark at the head of a file.
+_ZERO_WIDTH: Final = r"\p{Cf}+"
+# Blanks, controls and format characters, such as the zero-width space and the byte order mark.
 INVISIBLE_ENDS: Final = r"^[\p{Z}\p{Cc}\p{Cf}]+|[\p{Z}\p{Cc}\p{Cf}]+$"
-# A text of these characters only, without a blank at an end, is already clean: NFC never changes
-# them, whatever their neighbours. Most texts are such and are neither normalised nor copied.
+# A text of only these characters, without a blank at its beginning or end, is already clean: NFC never changes these
+# characters. Most texts are clean, and are neither normalised nor copied.
 _TIDY: Final = r"\x20-\x7e\u00a1-\u00ac\u00ae-\u02ff\u0388-\u03ff\u0400-\u0482\u048a-\u052f"
 _UNTIDY: Final = rf"[^{_TIDY}]|^ | $|^$"
 
 
 def clean(frame: pl.LazyFrame) -> pl.LazyFrame:
-    """Clean every text column of `frame`; add CUT, NO_LINK and NO_EMAIL."""
+    """Clean every text column of `frame`: texts over their cap are cut, invalid links and e-mail addresses become null.
+
+    CUT, NO_LINK and NO_EMAIL are added: whether a text was cut, the number of links and whether the e-mail address
+    became null.
+    """
     schema = frame.collect_schema()
     names = [name for name, dtype in schema.items() if dtype == pl.String]
     lists = [name for name, dtype in schema.items() if dtype == TEXTS]
     links = [name for name in _LINKS if name in names]
     tidied = frame.with_columns(
-        *(_tidy(name) for name in names),
+        *(_clean_column(name) for name in names),
         *(pl.col(name).list.eval(_clean_text(pl.element())).list.drop_nulls() for name in lists),
     ).with_columns(pl.col(name).str.replace(_USER, "$1") for name in links)
     capped = [name for name in names if name in CAPS]
-    over = [
+    is_over_cap = [
         *(pl.col(name).str.len_chars() > CAPS[name] for name in capped),
-        *(_longest_length(name) > CAPS[name] for name in lists),
+        *(
+            pl.col(name).list.eval(pl.element().str.len_chars()).list.max() > CAPS[name]
+            for name in lists
+        ),
     ]
     is_email = pl.col("email").str.contains(_EMAIL) if "email" in names else pl.lit(True)
     emails = [pl.when(is_email).then("email").alias("email")] if "email" in names else []
+    # CUT, NO_LINK and NO_EMAIL are computed from links and addresses, so they are added before these become null.
     return tidied.with_columns(
-        *(_cap(name) for name in capped),
-        *(_capped_list(name) for name in lists),
-        pl.any_horizontal(*over).fill_null(False).alias(CUT),
-        pl.sum_horizontal(pl.lit(0, pl.Int64), *map(_leads_elsewhere, links)).alias(NO_LINK),
+        *(_cut_column(name) for name in capped),
+        *(_cut_list_column(name) for name in lists),
+        pl.any_horizontal(*is_over_cap).fill_null(False).alias(CUT),
+        pl.sum_horizontal(pl.lit(0, pl.Int64), *map(_has_other_scheme, links)).alias(NO_LINK),
         (~is_email).fill_null(False).alias(NO_EMAIL),
     ).with_columns(
-        *(pl.when(~_leads_elsewhere(name)).then(name).alias(name) for name in links), *emails
+        *(pl.when(~_has_other_scheme(name)).then(name).alias(name) for name in links), *emails
     )
 
 
-def _leads_elsewhere(name: str) -> pl.Expr:
-    """Whether an address has a scheme that is none of the web."""
+def _has_other_scheme(name: str) -> pl.Expr:
+    """Whether an address has another scheme than http and https."""
     text = pl.col(name)
-    return text.str.contains(_ELSEWHERE) & ~text.str.contains(_WEB)
+    return text.str.contains(_SCHEME) & ~text.str.contains(_WEB)
 
 
-def _tidy(name: str) -> pl.Expr:
-    kept_inside = name == "id"
+def _clean_column(name: str) -> pl.Expr:
+    """The cleaned column `name`.
+
+    Controls inside an identifier stay, so that `rejections` refuses it; the ending `.0` of an identifier is removed.
+    """
+    keep_controls = name == "id"
     tidied = pl.col(name).map_batches(
-        lambda texts: _clean_untidy(texts, kept_inside), return_dtype=pl.String, is_elementwise=True
+        lambda texts: _clean_untidy(texts, keep_controls),
+        return_dtype=pl.String,
+        is_elementwise=True,
     )
-    return identifier(tidied) if kept_inside else tidied
+    return drop_float_ending(tidied) if keep_controls else tidied
 
 
-def identifier(text: pl.Expr) -> pl.Expr:
-    """An identifier that was a float on its way as the whole number that it is."""
+def drop_float_ending(text: pl.Expr) -> pl.Expr:
+    """An identifier without the ending `.0` of a number that was a float."""
     return text.str.replace(_AS_FLOAT, "$1")
 
 
-def _clean_untidy(texts: pl.Series, kept_inside: bool) -> pl.Series:
-    """Clean the untidy ones of `texts`."""
+def _clean_untidy(texts: pl.Series, keep_controls: bool) -> pl.Series:
+    """Clean the texts that are not already clean (_UNTIDY); see `_clean_text` for `keep_controls`."""
     untidy = texts.str.contains(_UNTIDY).arg_true()
     if untidy.is_empty():
         return texts
-    found = _clean_text(pl.col(texts.name), kept_inside)
-    cleaned = texts.gather(untidy).to_frame().select(found)
+    clean_text = _clean_text(pl.col(texts.name), keep_controls)
+    cleaned = texts.gather(untidy).to_frame().select(clean_text)
     return texts.scatter(untidy, cleaned.to_series())
 
 
-def _clean_text(text: pl.Expr, kept_inside: bool = False) -> pl.Expr:
-    """The cleaned text, null for a blank one; controls inside it stay if `kept_inside`."""
-    found = text
-    if not kept_inside:
-        found = found.str.replace_all(_CONTROL, " ").str.replace_all(_UNSEEN, "")
-    found = found.str.normalize("NFC").str.replace_all(INVISIBLE_ENDS, "")
-    return pl.when(found != "").then(found)
+def _clean_text(text: pl.Expr, keep_controls: bool = False) -> pl.Expr:
+    """The cleaned text, null for a blank text; control characters inside the text stay if `keep_controls`."""
+    cleaned = text
+    if not keep_controls:
+        cleaned = cleaned.str.replace_all(_CONTROL, " ").str.replace_all(_ZERO_WIDTH, "")
+    cleaned = cleaned.str.normalize("NFC").str.replace_all(INVISIBLE_ENDS, "")
+    return pl.when(cleaned != "").then(cleaned)
 
 
-def _cap(name: str) -> pl.Expr:
+def _cut_column(name: str) -> pl.Expr:
+    """A column with its texts cut to the cap; in a column of WHOLE_OR_NULL, a text over the cap becomes null."""
     text, cap = pl.col(name), CAPS[name]
     if name in WHOLE_OR_NULL:
         return pl.when(text.str.len_chars() <= cap).then(text).alias(name)
     return text.str.head(cap).str.strip_chars_end().alias(name)
 
 
-def _longest_length(name: str) -> pl.Expr:
-    """The most code points of a text in a list."""
-    return pl.col(name).list.eval(pl.element().str.len_chars()).list.max()
-
-
-def _capped_list(name: str) -> pl.Expr:
-    """The distinct texts, cut to the cap; null if there is none."""
+def _cut_list_column(name: str) -> pl.Expr:
+    """A column of lists with the distinct texts, each cut to the cap; null for a list without texts."""
     cut = pl.element().str.head(CAPS[name]).str.strip_chars_end()
     texts = pl.col(name).list.eval(cut).list.unique(maintain_order=True)
     return pl.when(texts.list.len() > 0).then(texts).alias(name)

@@ -1,11 +1,11 @@
-"""One call in a process of its own, within limits of memory and of time without progress.
+"""One call in a separate process, with a limit of memory and a limit of time without progress.
 
-What registers publish is written by others. A file can make a reader take all memory, wait for ever, or abort in a
-library of another language, and no `except` helps against any of the three. In a process of its own each of them is an
-error of that one call.
+Files of registers are untrusted. A file can make a reader take all memory, wait for ever, or abort in a library of
+another language, and no `except` helps against any of the three. In a separate process, each of the
+three is an error of that one call.
 
-Progress is bytes that the process reads and writes, as the system counts them, so no reader needs to report any. A
-system without /proc counts none, and has no limit of time.
+Progress means that the process reads or writes bytes. The system counts these bytes, so readers need not report
+progress. On a system without /proc the bytes are not counted, and there is no limit of time.
 """
 
 import re
@@ -27,10 +27,11 @@ from tqdm import tqdm
 from pipeline.errors import BuildError
 from pipeline.workers import processes
 
-IDLE_SECONDS: Final = 900.0
-_LEAST_BYTES: Final = 1 << 16  # of progress; a thread that redraws a bar moves fewer
-_POLL_SECONDS: Final = 1.0
-_LONGEST_MESSAGE: Final = 500
+IDLE_SECONDS: Final = 900.0  # the default limit of time without progress
+# Fewer bytes than these since the last progress are not progress: a thread that redraws a progress bar moves fewer.
+_LEAST_BYTES: Final = 1 << 16
+_POLL_SECONDS: Final = 1.0  # between two looks at the count of bytes
+_LONGEST_MESSAGE: Final = 500  # characters of an error of a library
 _REMEDY: Final = "the file may be damaged or hostile: fetch it again"
 
 P = ParamSpec("P")
@@ -38,7 +39,7 @@ R = TypeVar("R")
 
 
 class IsolationError(BuildError):
-    """The process of a call ended without a result."""
+    """A call has no result: its process died or made no progress, or the function raised an unexpected error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +47,8 @@ class Limits:
     """The limits of a process.
 
     Attributes:
-        memory: bytes of memory that belongs to the process alone; None for most of what is free.
-        idle: the seconds in which it must make progress.
+        memory: bytes of private memory of the process; None for most of the free memory.
+        idle: the seconds without progress after which the process is ended.
     """
 
     memory: int | None = None
@@ -55,21 +56,21 @@ class Limits:
 
 
 def call(limits: Limits, function: Callable[P, R], *arguments: P.args, **keywords: P.kwargs) -> R:
-    """The result of `function` in a process of its own; function, arguments and result are pickled.
+    """The result of `function` in a separate process; function, arguments and result are pickled.
 
     Raises:
-        IsolationError: the process died or made no progress, or the function raised another error than BuildError.
-        BuildError: the function raised it.
+        IsolationError: the process died or made no progress, or the function raised an error other than BuildError.
+        BuildError: the error of this class that the function raised.
     """
-    most = limits.memory or processes.call_memory()
+    memory_bytes = limits.memory or processes.call_memory()
     context = get_context("spawn")
     receiver, sender = context.Pipe(duplex=False)
-    task = (sender, most, function, arguments, keywords)
-    process = context.Process(target=_answer, args=task, daemon=True)
+    task = (sender, memory_bytes, function, arguments, keywords)
+    process = context.Process(target=_run_and_send, args=task, daemon=True)
     process.start()
     sender.close()
     try:
-        answer = _receive(process, receiver, most, limits.idle)
+        answer = _receive_answer(process, receiver, memory_bytes, limits.idle)
     finally:
         process.kill()
         process.join()
@@ -79,27 +80,32 @@ def call(limits: Limits, function: Callable[P, R], *arguments: P.args, **keyword
     return cast(R, answer)
 
 
-def _receive(process: BaseProcess, receiver: Connection, most: int, idle: float) -> object:
-    """The answer of the process.
+def _receive_answer(
+    process: BaseProcess, receiver: Connection, memory: int, idle_seconds: float
+) -> object:
+    """The answer of the process: the result of the function, or its error.
 
     Raises:
-        IsolationError: there is none.
+        IsolationError: the process ended without an answer, or made no progress.
     """
-    moved, since = 0, time.monotonic()
-    while not wait([receiver], min(_POLL_SECONDS, idle)):
-        now = _bytes_moved(process)
-        if now is None or now >= moved + _LEAST_BYTES:
-            moved, since = now or 0, time.monotonic()
-        elif time.monotonic() - since > idle:
+    # The count of bytes at the last progress, and the time of that progress.
+    bytes_before, progress_time = 0, time.monotonic()
+    while not wait([receiver], min(_POLL_SECONDS, idle_seconds)):
+        # Where the system does not count the bytes (None), the process is never taken as idle.
+        bytes_now = _bytes_moved(process)
+        if bytes_now is None or bytes_now >= bytes_before + _LEAST_BYTES:
+            bytes_before, progress_time = bytes_now or 0, time.monotonic()
+        elif time.monotonic() - progress_time > idle_seconds:
             raise IsolationError(
-                f"its process has read and written nothing for {idle:,.0f} s and was ended (`import_idle`); {_REMEDY}"
+                f"its process has read and written nothing for {idle_seconds:,.0f} s and was ended (`import_idle`);"
+                f" {_REMEDY}"
             )
     try:
         return receiver.recv()
     except (EOFError, OSError):
         process.join()
         raise IsolationError(
-            f"its process ended with {_ending(process)}, of at most {processes.format_size(most)} of memory"
+            f"its process ended with {_how_it_ended(process)}, of at most {processes.format_size(memory)} of memory"
             f" (`import_memory`); {_REMEDY}"
         ) from None
 
@@ -113,27 +119,33 @@ def _bytes_moved(process: BaseProcess) -> int | None:
     return sum(map(int, re.findall(r"(?:rchar|wchar|read_bytes): (\d+)", counters)))
 
 
-def _ending(process: BaseProcess) -> str:
+def _how_it_ended(process: BaseProcess) -> str:
+    """How a process ended: the name of the signal that killed it, or its exit code."""
     code = process.exitcode or 0
     return signal.Signals(-code).name if code < 0 else f"exit code {code}"
 
 
-# -- in the process ----------------------------------------------------------------------
+# -- in the separate process ---------------------------------------------------------
 
 
-def _answer(
+def _run_and_send(
     sender: Connection,
-    most: int,
+    memory: int,
     function: Callable[..., object],
     arguments: tuple[object, ...],
     keywords: Mapping[str, object],
 ) -> None:
+    """Call the function within `memory` bytes, and send its result or its error to `sender`.
+
+    Runs in the isolated process: the error is a BuildError of the function, or an IsolationError for any other one.
+    """
     processes.follow_parent()
-    tqdm.set_lock(RLock())  # its own is a semaphore, which a process that is killed leaves behind
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
-    within = most if hard == resource.RLIM_INFINITY else min(most, hard)
-    resource.setrlimit(resource.RLIMIT_DATA, (within, hard))
+    # The default lock of tqdm is a semaphore, which would stay in the system if the process is killed.
+    tqdm.set_lock(RLock())
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # an aborted process leaves no core dump
+    _, system_limit = resource.getrlimit(resource.RLIMIT_DATA)
+    allowed_bytes = memory if system_limit == resource.RLIM_INFINITY else min(memory, system_limit)
+    resource.setrlimit(resource.RLIMIT_DATA, (allowed_bytes, system_limit))
     answer: object
     try:
         answer = function(*arguments, **keywords)
@@ -141,10 +153,10 @@ def _answer(
         answer = error
     except MemoryError:
         answer = IsolationError(
-            f"it takes more than {processes.format_size(within)} of memory (`import_memory`); {_REMEDY}"
+            f"it takes more than {processes.format_size(allowed_bytes)} of memory (`import_memory`); {_REMEDY}"
         )
-    except BaseException as error:  # noqa: BLE001 - of any library; a panic of Polars is no Exception
-        size = processes.format_size(within)
+    except BaseException as error:  # noqa: BLE001 - an error of any library; a panic of Polars is not an Exception
+        size = processes.format_size(allowed_bytes)
         answer = IsolationError(
             f"{_description(error)}, in at most {size} of memory (`import_memory`); {_REMEDY}"
         )
@@ -152,9 +164,9 @@ def _answer(
 
 
 def _description(error: BaseException) -> str:
-    """The error and its place; of the system, only its message, which names the file."""
+    """The class, message and line of an error; for an error of the system only its message, which names the file."""
     if isinstance(error, OSError) and error.errno is not None:
         return str(error)
-    first = str(error).split("\n", 1)[0][:_LONGEST_MESSAGE]
-    place = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {first} ({Path(place.filename).name}:{place.lineno})"
+    first_line = str(error).split("\n", 1)[0][:_LONGEST_MESSAGE]
+    last_frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {first_line} ({Path(last_frame.filename).name}:{last_frame.lineno})"

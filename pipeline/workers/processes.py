@@ -1,14 +1,14 @@
-"""Tasks in processes of this machine, within a number of processes and an amount of memory.
+"""Tasks in processes of this machine, with a limit of processes and a limit of memory.
 
-Processes are spawned, never forked, because Polars deadlocks after a fork. Each runs one task and
-ends with it, so that the system gets its memory back, and each gets its share of the threads. A
-task takes and returns plain values and names its files by path. With one job, tasks run in this
-process. The results are the same, in the same order, whatever the number of processes.
+Processes are spawned, not forked, because Polars deadlocks after a fork. Each process runs one task and then ends, so
+that its memory is freed. The threads of the machine are divided among the processes. A task takes and returns plain
+values and names its files by path. With one job, tasks run in the calling process. The results are the same, in the
+same order, for any number of processes.
 
-The needs of memory below are measured peaks of proportional memory (PSS), rounded up: 1 137 MiB for 2.75
-million companies in one process, 310 MiB for 305 069. They decide how many countries run at once
-and how many companies are rows in memory at a time. A country that does not fit into the limit is
-refused by name before it begins.
+The estimates of memory below are measured peaks of proportional memory (PSS), rounded up: 1 137 MiB for
+2.75 million companies in one process, 310 MiB for 305 069. They decide how many countries run at once and how many
+companies of a country are complete rows in memory at a time. A country that does not fit into the limit is refused by
+name before it begins.
 """
 
 import os
@@ -29,35 +29,41 @@ from tqdm import tqdm
 from pipeline.errors import BuildError
 from shards import host_memory
 
-# A process takes about a second to start, which fewer rows than these do not repay.
+# The number of rows of all tasks from which processes are used by default: a process takes about a second to start.
 WORTH_PROCESSES: Final = 100_000
-_THREADS: Final = "POLARS_MAX_THREADS"
+# The environment variable with the number of threads of Polars.
+_POLARS_THREADS: Final = "POLARS_MAX_THREADS"
 UNBOUNDED: Final = 1 << 62  # bytes: no limit
-_REFRESH: Final = 0.5  # seconds between two updates of the progress bar
+_REFRESH_SECONDS: Final = 0.5  # seconds between two updates of the progress bar
 
-Progress = Callable[[float], None]  # takes the number of further rows done, fractions included
-MIB: Final = 1 << 20
-GIB: Final = 1 << 30
+# A function that a task calls with the number of rows that it has finished since the last call; a step of the work on a
+# row counts as a fraction of the row.
+AddProgress = Callable[[float], object]
+MIB: Final = 1 << 20  # bytes
+GIB: Final = 1 << 30  # bytes
 # Bytes of a process before its first row: the interpreter, Polars, NumPy.
 PROCESS_BYTES: Final = 200 << 20
-# Bytes per company for the whole country: its columns, keys, orders and words.
+# Bytes per company during the whole build of its country: searched columns, keys, orders and words.
 COMPANY_BYTES: Final = 400
-# Bytes per company while it is a row of a frame.
+# Bytes per company while it is a complete row of a frame.
 ROW_BYTES: Final = 2_500
+# Bounds of the number of companies that are complete rows at the same time.
 MOST_ROWS: Final = 1 << 16
 FEWEST_ROWS: Final = 1 << 12
-# A process gives 1/_ROWS_PART of its share of the memory to rows, the rest to the whole country.
-_ROWS_PART: Final = 8
-# The default limit, as a share of the memory available when a build begins.
+# A process uses 1/_PARTS_OF_MEMORY of its memory for complete rows, the rest for the columns of the whole country.
+_PARTS_OF_MEMORY: Final = 8
+# The default limit of all processes together, as a share of the memory that is available when a build begins.
 _DEFAULT_SHARE: Final = 0.5
-# The default limit of one call in a process of its own, likewise, and its least.
+# The default limit of one isolated call (`isolation`), as a share of the available memory, and its lower bound in
+# bytes.
 _CALL_SHARE: Final = 0.75
-_LEAST_CALL: Final = 2 * GIB
-_WITHOUT_PROC: Final = 4 * GIB  # taken as available on a system without /proc
+_LEAST_CALL_BYTES: Final = 2 * GIB
+# Bytes of available memory that are assumed on a system without /proc.
+_BYTES_WITHOUT_PROC: Final = 4 * GIB
 
 
 class SizedTask(Protocol):
-    """A task with a name, a number of rows and a need of memory in bytes."""
+    """A task that can be scheduled: its country, its number of rows, and an estimate of its memory in bytes."""
 
     @property
     def iso2(self) -> str: ...
@@ -82,37 +88,41 @@ class Processes:
 
     @property
     def share(self) -> int:
-        """Bytes per process, in equal shares."""
+        """The bytes of memory for each process, if all have equal shares."""
         return self.limit // self.jobs
 
-    def run(self, function: Callable[[T, Progress], R], tasks: Sequence[T]) -> list[R]:
+    def run(self, function: Callable[[T, AddProgress], R], tasks: Sequence[T]) -> list[R]:
         """The results of `function` over `tasks`, in their order.
 
         Raises:
-            BuildError: a task that needs more than `limit`, or a process that died.
+            BuildError: a task needs more than `limit`, or a process died.
             Exception: the first error of `function`; tasks that have not begun are dropped.
         """
         refuse_too_large(tasks, self.limit)
         if self.jobs > 1:
-            with _threads(max(1, _processors() // self.jobs)):
-                return _side_by_side(function, tasks, self.jobs, self.limit)
-        with _bar(tasks) as bar:
-            return [function(task, lambda rows: _show(bar, rows)) for task in tasks]
+            with _set_polars_threads(max(1, _processors() // self.jobs)):
+                return _run_in_parallel(function, tasks, self.jobs, self.limit)
+        with _progress_bar(tasks) as bar:
+            return [function(task, bar.update) for task in tasks]
 
 
 def process_count(jobs: int | None, rows: Sequence[int]) -> int:
-    """The number of processes for tasks of these `rows`; `jobs` None means as many as pay off."""
-    busy = sum(count > 0 for count in rows)
+    """The number of processes for tasks with these numbers of `rows`.
+
+    If `jobs` is None: one process below WORTH_PROCESSES rows, otherwise one per processor. There are never more
+    processes than tasks with rows.
+    """
+    tasks_with_rows = sum(count > 0 for count in rows)
     if jobs is None:
         jobs = 1 if sum(rows) < WORTH_PROCESSES else _processors()
-    return max(1, min(jobs, busy))
+    return max(1, min(jobs, tasks_with_rows))
 
 
 def refuse_too_large(tasks: Sequence[SizedTask], limit: int) -> None:
     """Refuse tasks that cannot run within the limit.
 
     Raises:
-        BuildError: a task that needs more than `limit` bytes.
+        BuildError: a task needs more than `limit` bytes.
     """
     for task in tasks:
         if task.memory > limit:
@@ -124,26 +134,39 @@ def refuse_too_large(tasks: Sequence[SizedTask], limit: int) -> None:
 
 
 def _processors() -> int:
+    """The number of processors that this process can use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _side_by_side(
-    function: Callable[[T, Progress], R], tasks: Sequence[T], jobs: int, limit: int
+def _run_in_parallel(
+    function: Callable[[T, AddProgress], R], tasks: Sequence[T], jobs: int, limit: int
 ) -> list[R]:
+    """`Processes.run` with at most `jobs` spawned processes at a time, one for each task.
+
+    A task starts when the memory of all running tasks is within `limit` bytes.
+
+    Raises:
+        BuildError: a process died, perhaps for lack of memory.
+    """
     context = get_context("spawn")
-    done = context.Value("d", 0.0)
+    finished_rows = context.Value("d", 0.0)
     pool = ProcessPoolExecutor(
-        jobs, context, initializer=_initialise, initargs=(done,), max_tasks_per_child=1
+        jobs,
+        context,
+        initializer=_initialise_process,
+        initargs=(finished_rows,),
+        max_tasks_per_child=1,
     )
 
     def submit(task: T) -> Future[R]:
-        return pool.submit(_call, function, task)
+        """Give a task to the pool."""
+        return pool.submit(_run_task, function, task)
 
     try:
-        return gather(submit, tasks, jobs, limit=limit, rows_done=lambda: done.value)
+        return gather(submit, tasks, jobs, limit=limit, rows_done=lambda: finished_rows.value)
     except BrokenProcessPool as error:
         raise BuildError(
-            f"one of {jobs} processes died, for want of memory perhaps; "
+            f"one of {jobs} processes died, perhaps for lack of memory; "
             "try a smaller --jobs or --memory"
         ) from error
     except KeyboardInterrupt:
@@ -162,35 +185,34 @@ def gather(
     limit: int = UNBOUNDED,
     rows_done: Callable[[], float] | None = None,
 ) -> list[R]:
-    """Run `tasks` through `submit` as jobs and memory allow; return their results in order.
+    """Submit each task when a job and enough memory are free; return the results in the order of `tasks`.
 
     Args:
-        limit: bytes for the tasks that run at once; call `refuse_too_large` first.
-        rows_done: the number of rows done so far; by default those of the finished tasks.
+        submit: starts a task and returns its future result.
+        jobs: the most tasks that run at once.
+        limit: the bytes of memory of all tasks that run at once; call `refuse_too_large` first.
+        rows_done: returns the number of finished rows; by default, the rows of finished tasks are counted.
     """
-    found: dict[int, R] = {}
+    results: dict[int, R] = {}
     running: dict[Future[R], int] = {}
     waiting = list(range(len(tasks)))
-    with _bar(tasks) as bar:
+    with _progress_bar(tasks) as bar:
         while waiting or running:
-            for place in tasks_that_fit(tasks, waiting, list(running.values()), jobs, limit):
-                waiting.remove(place)
-                running[submit(tasks[place])] = place
-            finished, _ = wait(running, timeout=_REFRESH, return_when=FIRST_COMPLETED)
+            for index in tasks_that_fit(tasks, waiting, list(running.values()), jobs, limit):
+                waiting.remove(index)
+                running[submit(tasks[index])] = index
+            finished, _ = wait(running, timeout=_REFRESH_SECONDS, return_when=FIRST_COMPLETED)
             for future in finished:
-                found[running.pop(future)] = future.result()
-            done = sum(tasks[place].rows for place in found) if rows_done is None else rows_done()
-            _show(bar, done - bar.n)
-    return [found[place] for place in range(len(tasks))]
+                results[running.pop(future)] = future.result()
+            rows = sum(tasks[index].rows for index in results) if rows_done is None else rows_done()
+            bar.update(rows - bar.n)
+    return [results[index] for index in range(len(tasks))]
 
 
-def _bar(tasks: Sequence[SizedTask]) -> "tqdm[NoReturn]":
+def _progress_bar(tasks: Sequence[SizedTask]) -> "tqdm[NoReturn]":
+    """A progress bar over the rows of all tasks; only on a terminal, and only after two seconds."""
     total = sum(task.rows for task in tasks)
     return tqdm(total=total, unit=" rows", unit_scale=True, delay=2, disable=None)
-
-
-def _show(bar: "tqdm[NoReturn]", rows: float) -> None:
-    bar.update(rows)
 
 
 def tasks_that_fit(
@@ -200,84 +222,99 @@ def tasks_that_fit(
     jobs: int,
     limit: int,
 ) -> Iterator[int]:
-    """The waiting tasks that fit beside the running ones, in order."""
-    free = limit - sum(tasks[place].memory for place in running)
-    left = jobs - len(running)
-    for place in waiting:
-        if left and tasks[place].memory <= free:
-            free -= tasks[place].memory
-            left -= 1
-            yield place
+    """The waiting tasks that can start now; `waiting` and `running` are indexes of `tasks`.
+
+    A task can start if fewer than `jobs` tasks run, and its memory and that of the running tasks is within `limit`.
+    """
+    free_bytes = limit - sum(tasks[index].memory for index in running)
+    free_jobs = jobs - len(running)
+    for index in waiting:
+        if free_jobs and tasks[index].memory <= free_bytes:
+            free_bytes -= tasks[index].memory
+            free_jobs -= 1
+            yield index
 
 
-# -- in a process of its own -----------------------------------------------------------
+# -- in a spawned process --------------------------------------------------------------
 
-_done: "Synchronized[float] | None" = None
+# The number of finished rows of all processes, in shared memory; None in the parent.
+_finished_rows: "Synchronized[float] | None" = None
 
 
-def _initialise(done: "Synchronized[float]") -> None:
-    """Share the count of rows, and follow the parent."""
-    global _done
-    _done = done
+def _initialise_process(finished_rows: "Synchronized[float]") -> None:
+    """Prepare a spawned process: store the shared count of finished rows, and follow the parent."""
+    global _finished_rows
+    _finished_rows = finished_rows
     follow_parent()
 
 
 def follow_parent() -> None:
-    """Leave Ctrl-C to the parent, and exit when the parent has ended."""
+    """Ignore Ctrl-C, which the parent handles, and exit when the parent has ended."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     parent = parent_process()
     assert parent is not None
-    Thread(target=_exit_with, args=(parent,), daemon=True).start()
+    Thread(target=_exit_after, args=(parent,), daemon=True).start()
 
 
-def _exit_with(parent: BaseProcess) -> None:
+def _exit_after(parent: BaseProcess) -> None:
+    """Wait for the end of the parent, then end this process without cleaning up."""
     parent.join()
     os._exit(1)
 
 
-def _call(function: Callable[[T, Progress], R], task: T) -> R:
+def _run_task(function: Callable[[T, AddProgress], R], task: T) -> R:
+    """Run one task in a spawned process; the task reports its progress to the shared count."""
     return function(task, _add_progress)
 
 
 def _add_progress(rows: float) -> None:
-    assert _done is not None
-    with _done.get_lock():
-        _done.value += rows
+    """Add finished rows to the shared count, which the bar of the parent shows."""
+    assert _finished_rows is not None
+    with _finished_rows.get_lock():
+        _finished_rows.value += rows
+
+
+# -- the environment of spawned processes --------------------------------------------
 
 
 @contextmanager
-def _threads(count: int) -> Iterator[None]:
-    """Set the number of threads of Polars in child processes, which read it at import."""
-    before = os.environ.get(_THREADS)
-    os.environ[_THREADS] = before or str(count)
+def _set_polars_threads(count: int) -> Iterator[None]:
+    """Set the number of threads of Polars for the processes that start in the block.
+
+    A number that the operator has set in the environment stays.
+    """
+    operator_value = os.environ.get(_POLARS_THREADS)
+    os.environ[_POLARS_THREADS] = operator_value or str(count)
     try:
         yield
     finally:
-        if before is None:
-            del os.environ[_THREADS]
+        if operator_value is None:
+            del os.environ[_POLARS_THREADS]
 
 
 # -- memory --------------------------------------------------------------------------
 
 
 def default_memory() -> int:
-    """Half of the available memory, in bytes."""
-    return int(_DEFAULT_SHARE * host_memory.available_bytes(_WITHOUT_PROC))
+    """The memory of all processes of a build without `--memory`: half of the available memory, in bytes."""
+    return int(_DEFAULT_SHARE * host_memory.available_bytes(_BYTES_WITHOUT_PROC))
 
 
 def call_memory() -> int:
-    """Three quarters of the available memory, in bytes; 2 GiB at least."""
-    return max(_LEAST_CALL, int(_CALL_SHARE * host_memory.available_bytes(_WITHOUT_PROC)))
+    """The bytes of memory of an isolated call (`isolation.py`): three quarters of what is available, at least 2 GiB."""
+    return max(
+        _LEAST_CALL_BYTES, int(_CALL_SHARE * host_memory.available_bytes(_BYTES_WITHOUT_PROC))
+    )
 
 
 def batch_rows(share: int) -> int:
-    """The number of companies that are rows at once in a process with `share` bytes."""
-    rows = share // _ROWS_PART // ROW_BYTES
+    """The number of companies that are complete rows at the same time in a process with `share` bytes of memory."""
+    rows = share // _PARTS_OF_MEMORY // ROW_BYTES
     return max(FEWEST_ROWS, min(MOST_ROWS, rows))
 
 
 def needed_bytes(companies: int, batch: int) -> int:
-    """Bytes for a country of `companies` companies in a process of its own."""
+    """The estimated bytes of memory of a process that builds a country; `batch` is the result of `batch_rows`."""
     return PROCESS_BYTES + companies * COMPANY_BYTES + min(companies, batch) * ROW_BYTES
 
 

@@ -1,10 +1,10 @@
 """Accounts, their keys and their reconciliation addresses, as functions of one transaction.
 
-As in `calls.py`, each function decides first and writes afterwards. A key is found by its digest;
-revoking it is one write, which the next `identify` of any process sees.
+As in `calls.py`, each function decides first and writes afterwards. Keys are looked up by their digest.
+Revoking a key is one write, which the next `identify` of any process sees.
 
-A reconciliation address (extensions X5) is a key for clients that send no header: it names its account at
-the reconciliation service alone. Its tables are its own, so that no look-up of keys finds one.
+A reconciliation address (extensions X5) is a key for clients that send no header. It is valid only at the
+reconciliation service. Addresses have tables of their own, so that looking up a key never returns an address.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from quota.plans import Plan
 
 
 def account_of(txn: ReadTransaction, account: str) -> Account:
-    """The account of this id.
+    """The account with this id.
 
     Raises:
         UnknownError: there is no such account.
@@ -45,7 +45,7 @@ def create_account(txn: WriteTransaction, account: Account, plans: Mapping[str, 
         UnknownError, NotAllowedError: as `check_plan`.
     """
     check_plan(account.plan, account.outil_api, plans, account.modules)
-    return _put(txn, account)
+    return _store_account(txn, account)
 
 
 def set_plan(
@@ -57,39 +57,45 @@ def set_plan(
     api_tool: bool | None = None,
     modules: Sequence[str] | None = None,
 ) -> Account:
-    """Change the plan of an account; None leaves the API tool, or the modules, as they are.
+    """Change the plan of an account. None leaves the API tool, or the modules, unchanged.
 
     The account keeps its keys, even if the new plan allows fewer (A9).
 
     Raises:
         UnknownError, NotAllowedError: as `account_of` and `check_plan`.
     """
-    before = account_of(txn, account)
+    stored_account = account_of(txn, account)
     check_plan(plan, bool(api_tool), plans, modules)
-    return _put(
+    return _store_account(
         txn,
         replace(
-            before,
+            stored_account,
             plan=plan,
-            outil_api=before.outil_api if api_tool is None else api_tool,
-            modules=before.modules if modules is None else tuple(modules),
+            outil_api=stored_account.outil_api if api_tool is None else api_tool,
+            modules=stored_account.modules if modules is None else tuple(modules),
         ),
     )
 
 
-def _put(txn: WriteTransaction, account: Account) -> Account:
+def _store_account(txn: WriteTransaction, account: Account) -> Account:
+    """Store an account, and return it."""
     txn.put(row_format.join(row_format.ACCOUNT, account.id), dump(account))
     return account
 
 
 # -- keys --------------------------------------------------------------------------
 
-# Revoked keys of an account that stay listed; the next one that is revoked ends the oldest.
+# The most revoked keys in the list of an account; revoking another key deletes the oldest.
 REVOKED_KEPT: Final = 50
 
 
 class KeyKind(NamedTuple):
-    """The tables of keys, or of reconciliation addresses, and the command that manages them."""
+    """The tables of keys, or of reconciliation addresses, and the words for them in commands and errors.
+
+    Attributes:
+        table: the table of keys by their SHA-256.
+        of_account: the table that lists the keys of each account.
+    """
 
     table: bytes
     of_account: bytes
@@ -102,7 +108,7 @@ ADDRESSES: Final = KeyKind(row_format.ADDRESS, row_format.ADDRESS_OF, "address",
 
 
 def identify(txn: ReadTransaction, digest: bytes, kind: KeyKind = KEYS) -> Account | None:
-    """The account of a key; None for a revoked key and for one that never existed (A4)."""
+    """The account of a key; None for a revoked or an unknown key (A4)."""
     stored = txn.get(kind.table + digest)
     if stored is None:
         return None
@@ -111,7 +117,7 @@ def identify(txn: ReadTransaction, digest: bytes, kind: KeyKind = KEYS) -> Accou
 
 
 def keys_of(txn: ReadTransaction, account: str, kind: KeyKind = KEYS) -> list[Key]:
-    """The keys of an account, revoked ones included, the oldest first."""
+    """The keys of an account, including revoked keys, the oldest first."""
     table = row_format.join(kind.of_account, account, "")
     txn.expect([table, kind.table])
     digests = [digest for _, digest in txn.scan(table)]
@@ -128,8 +134,8 @@ def create_key(
 ) -> Key:
     """Store a new key of an account whose plan allows one more (§5 rule 6).
 
-    The number of keys follows from the plan that the account pays for; the API tool decides only
-    with which rights a key is served. An account may have as many addresses as keys.
+    The plan that the account pays for limits the number of active keys; the API tool changes only the rights
+    of the keys. The same limit applies to the number of addresses.
 
     Raises:
         UnknownError: there is no such account.
@@ -152,6 +158,8 @@ def create_key(
 def revoke_key(txn: WriteTransaction, key_id: str, now: str, kind: KeyKind = KEYS) -> Key:
     """Revoke a key; a key that is revoked already keeps its date.
 
+    At most REVOKED_KEPT revoked keys of an account are kept; those that were revoked first are deleted.
+
     Raises:
         UnknownError: there is no such key.
     """
@@ -163,9 +171,9 @@ def revoke_key(txn: WriteTransaction, key_id: str, now: str, kind: KeyKind = KEY
         )
     key = load_key(stored)
     if key.revoked is None:
-        before = [one for one in keys_of(txn, key.account, kind) if one.revoked]
-        before.sort(key=lambda one: (one.revoked, one.created))
-        for old in before[: max(0, len(before) - REVOKED_KEPT + 1)]:
+        revoked = [other for other in keys_of(txn, key.account, kind) if other.revoked]
+        revoked.sort(key=lambda other: (other.revoked, other.created))
+        for old in revoked[: max(0, len(revoked) - REVOKED_KEPT + 1)]:
             _delete_key(txn, old, kind)
         key = replace(key, revoked=now)
         txn.put(kind.table + digest, dump(key))
@@ -181,17 +189,18 @@ def revoke_keys(txn: WriteTransaction, account: str, now: str) -> None:
 
 
 def delete_keys(txn: WriteTransaction, account: str, kind: KeyKind = KEYS) -> None:
-    """Delete all keys of an account."""
+    """Delete all keys, or all reconciliation addresses, of an account."""
     for key in keys_of(txn, account, kind):
         _delete_key(txn, key, kind)
 
 
 def _delete_key(txn: WriteTransaction, key: Key, kind: KeyKind) -> None:
-    name = row_format.join(row_format.KEY_ID, key.id)
-    digest = txn.get(name) or b""
-    used = row_format.join(row_format.LAST, key.id)
+    """Delete all rows of a key: the key, the row that finds it by its id, its entry in its account, its last use."""
+    id_row = row_format.join(row_format.KEY_ID, key.id)
+    digest = txn.get(id_row) or b""
+    last_use = row_format.join(row_format.LAST, key.id)
     for row in (
-        kind.table + digest, name, row_format.join(kind.of_account, key.account, key.id),
-        *([used] if txn.get(used) is not None else []),
+        kind.table + digest, id_row, row_format.join(kind.of_account, key.account, key.id),
+        *([last_use] if txn.get(last_use) is not None else []),
     ):  # fmt: skip
         txn.delete(row)

@@ -1,9 +1,8 @@
 """Exports of the month (F5): reserved before the work, counted when the file is complete.
 
-A reservation expires, so that the place of a process that dies becomes free by itself. Reserved and
-counted exports together never exceed the limit. The last exports that were counted are listed in
-the same transaction (extensions X10). As in `calls.py`, each function decides first and
-writes afterwards.
+A reservation expires, so that a process that dies does not occupy one of the month's exports for ever. Reserved and
+counted exports together never exceed the limit. A counted export enters the list of last exports in the same
+transaction (extensions X10). As in `calls.py`, each function decides first and writes afterwards.
 """
 
 from collections.abc import Iterable, Sequence
@@ -19,8 +18,8 @@ from quota.ledger.row_format import ReadTransaction, WriteTransaction
 from quota.periods import Period, day, month, start_of_month
 from quota.plans import Plan
 
-# Exports of an account that are listed.
-KEPT: Final = 20
+# The most exports in the list of an account; older entries are deleted.
+EXPORTS_LISTED: Final = 20
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -36,13 +35,18 @@ class Usage:
 
     @property
     def meters(self) -> tuple[Meter, ...]:
-        """The counters with a limit of their own."""
+        """The counters with a fixed limit: all except the credits, which packs can increase."""
         return self.calls, self.exports, self.trials
 
 
 @dataclass(frozen=True, slots=True)
 class Reservation:
-    """An export under way: it occupies one of the month's `limit` until `expires`."""
+    """An export under way, which occupies one of the month's exports until `expires`.
+
+    Attributes:
+        limit: the exports per month that the plan allows.
+        meter: the counter of exports, including this reservation.
+    """
 
     id: str
     account: str
@@ -54,15 +58,15 @@ class Reservation:
 
 @dataclass(frozen=True, slots=True)
 class CountedExport:
-    """An export that was made and counted.
+    """A counted export.
 
     Attributes:
-        made: the moment, ISO 8601, UTC.
-        name: of the file; it says the scope.
-        rows: companies in the file.
-        total: companies that the search found.
-        search: the parameters that make it again, as a query string; None if they are too long to keep.
-        key: the last four characters of the key that asked for it; "" for a page.
+        made: the time of the export, ISO 8601, UTC.
+        name: the name of the file, which contains the scope of the search.
+        rows: the number of companies in the file.
+        total: the number of companies that match the search.
+        search: the query string that repeats the search; None if it is too long to store.
+        key: the last four characters of the key of the request; "" for a request of a page.
     """
 
     made: str
@@ -76,13 +80,15 @@ class CountedExport:
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """No export now: the month's are used up (`quota`), or too many run (`simultanes`)."""
+    """The refusal of an export: the month's exports are used up (`quota`), or too many are running (`simultanes`)."""
 
     reason: Literal["quota", "simultanes"]
     meter: Meter
 
 
-class _Hold(NamedTuple):
+class _ReservationRow(NamedTuple):
+    """The row of a reservation: its key, its expiry (ms since 1970), and the month in which it was made."""
+
     key: bytes
     expires: int
     month: str
@@ -92,8 +98,8 @@ def exports(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Me
     """The exports of the month so far, including those under way."""
     moment = clamp_to_retained(txn, now)
     period = month(moment)
-    used = _lines_counted(txn, account, period) + _lines_held(
-        _live_holds(txn, account, moment), period
+    used = _exports_counted(txn, account, period) + _exports_reserved(
+        _live_reservations(txn, account, moment), period
     )
     return Meter("exports_mois", limit, used, used < limit, period.end)
 
@@ -101,11 +107,11 @@ def exports(txn: ReadTransaction, account: str, limit: int, now: datetime) -> Me
 def usage(txn: ReadTransaction, account: str, plan: Plan, now: datetime) -> Usage:
     """All counters of an account, under the limits of `plan`."""
     this_month = month(now).key
-    counters = (row_format.GRANT, row_format.TRIALS)
+    counter_tables = (row_format.GRANT, row_format.TRIALS)
     txn.expect([
-        *_rows(account, this_month),
+        *_count_keys(account, this_month),
         row_format.join(row_format.CALLS, day(now).key, account),
-        *(row_format.join(table, this_month, account) for table in counters),
+        *(row_format.join(table, this_month, account) for table in counter_tables),
         row_format.join(row_format.PACKS, account),
     ])  # fmt: skip
     return Usage(
@@ -125,25 +131,28 @@ def reserve(
     reservation: str,
     now: datetime,
 ) -> Reservation | Refusal:
-    """Reserve one export of the month for `ttl`, if `limit` and `at_once` both allow it.
+    """Reserve one export of the month for `ttl`. Expired reservations of the account are deleted.
 
-    `reservation` is a new id. Expired reservations of the account are deleted here.
+    Args:
+        limit: the exports per month that the plan allows.
+        at_once: the most exports of the account that can be under way at the same time.
+        reservation: a new id.
     """
-    txn.expect(_rows(account, month(now).key))
+    txn.expect(_count_keys(account, month(now).key))
     moment = clamp_to_retained(txn, now)
     period = month(moment)
-    live = _live_holds(txn, account, moment)
-    used = _lines_counted(txn, account, period) + _lines_held(live, period)
+    live = _live_reservations(txn, account, moment)
+    used = _exports_counted(txn, account, period) + _exports_reserved(live, period)
     if used >= limit:
         return Refusal("quota", Meter("exports_mois", limit, used, False, period.end))
     if len(live) >= at_once:
         return Refusal("simultanes", Meter("exports_mois", limit, used, False, period.end))
-    for hold in _holds(txn, account):
-        if hold not in live:
-            txn.delete(hold.key)
+    for row in _reservations(txn, account):
+        if row not in live:
+            txn.delete(row.key)
     expires = _milliseconds(moment + ttl)
     key = row_format.join(row_format.RESERVED, account, reservation)
-    txn.put(key, row_format.pack_hold(expires, period.key))
+    txn.put(key, row_format.pack_reservation(expires, period.key))
     meter = Meter("exports_mois", limit, used + 1, True, period.end)
     return Reservation(reservation, account, period.key, limit, moment + ttl, meter)
 
@@ -156,38 +165,39 @@ def commit(
 ) -> Meter:
     """Count a finished export, in the month in which it was reserved.
 
-    After its reservation expired, an export is counted only if the limit has room. An export that
-    is not `granted` must not be sent; so also if the reservation was released or committed before.
+    After the reservation has expired, the export is counted only if the limit has room. If the meter is
+    not `granted`, the export must not be sent. An export whose reservation was released or committed before is
+    not granted.
 
     Args:
-        export: what to list among the last exports of the account, if it is counted.
+        export: the entry for the list of last exports, if the export is counted.
     """
     last_exports = row_format.join(row_format.LAST_EXPORTS, reservation.account)
-    txn.expect([*_rows(reservation.account, reservation.month), last_exports])
+    txn.expect([*_count_keys(reservation.account, reservation.month), last_exports])
     period = month(clamp_to_retained(txn, start_of_month(reservation.month)))
     key = row_format.join(row_format.RESERVED, reservation.account, reservation.id)
     moment = clamp_to_retained(txn, now)
-    live = {hold.key: hold for hold in _live_holds(txn, reservation.account, moment)}
-    own = live.pop(key, None)
-    counted = _lines_counted(txn, reservation.account, period)
-    used = counted + _lines_held(live.values(), period)
+    live = {row.key: row for row in _live_reservations(txn, reservation.account, moment)}
+    own_row = live.pop(key, None)
+    counted_so_far = _exports_counted(txn, reservation.account, period)
+    used = counted_so_far + _exports_reserved(live.values(), period)
     exists = txn.get(key) is not None
-    # A reservation that is in time, in a month that is still kept, has its place beside the other
-    # reservations, so only the counter is compared with the limit.
-    in_time = own is not None and own.month == period.key
-    granted = exists and (counted if in_time else used) < reservation.limit
+    # A reservation that has not expired, in a month that is still kept, was made when it was within the limit together
+    # with the reservations before it. So the counter alone decides; an expired one competes with those made since.
+    in_time = own_row is not None and own_row.month == period.key
+    granted = exists and (counted_so_far if in_time else used) < reservation.limit
     if granted:
         exports_key = row_format.join(row_format.EXPORTS, period.key, reservation.account)
-        txn.put(exports_key, row_format.pack(counted + 1))
+        txn.put(exports_key, row_format.pack_number(counted_so_far + 1))
         if export is not None:
-            _list(txn, reservation.account, export)
+            _add_to_last_exports(txn, reservation.account, export)
     if exists:
         txn.delete(key)
     return Meter("exports_mois", reservation.limit, used + granted, granted, period.end)
 
 
 def release(txn: WriteTransaction, account: str, reservation: str) -> None:
-    """Delete the reservation of an export that failed or was empty; later calls change nothing."""
+    """Delete the reservation of an export that failed or was empty; if it does not exist, change nothing."""
     key = row_format.join(row_format.RESERVED, account, reservation)
     if txn.get(key) is not None:
         txn.delete(key)
@@ -196,23 +206,26 @@ def release(txn: WriteTransaction, account: str, reservation: str) -> None:
 def counted_exports(txn: ReadTransaction, account: str) -> Sequence[CountedExport]:
     """The last exports of an account that were counted, the newest first."""
     stored = txn.get(row_format.join(row_format.LAST_EXPORTS, account))
-    return [CountedExport(**one) for one in orjson.loads(stored)] if stored else []
+    return [CountedExport(**members) for members in orjson.loads(stored)] if stored else []
 
 
-def forget(txn: WriteTransaction, account: str) -> None:
-    """Delete the list of an account that is removed."""
+def delete_last_exports(txn: WriteTransaction, account: str) -> None:
+    """Delete the list of last exports of an account that is removed."""
     key = row_format.join(row_format.LAST_EXPORTS, account)
     if txn.get(key) is not None:
         txn.delete(key)
 
 
-def _list(txn: WriteTransaction, account: str, export: CountedExport) -> None:
-    listed = [asdict(one) for one in (export, *counted_exports(txn, account))][:KEPT]
+def _add_to_last_exports(txn: WriteTransaction, account: str, export: CountedExport) -> None:
+    """Add an export to the list of last exports of its account."""
+    listed = [asdict(counted) for counted in (export, *counted_exports(txn, account))][
+        :EXPORTS_LISTED
+    ]
     txn.put(row_format.join(row_format.LAST_EXPORTS, account), orjson.dumps(listed))
 
 
-def _rows(account: str, of_month: str) -> Sequence[bytes]:
-    """The rows that the exports of a month are counted by, unless `compact` dropped the month."""
+def _count_keys(account: str, of_month: str) -> Sequence[bytes]:
+    """The keys of the rows that count the exports of a month: the floor, the counter and the reservations."""
     return (
         row_format.FLOOR,
         row_format.join(row_format.EXPORTS, of_month, account),
@@ -220,22 +233,31 @@ def _rows(account: str, of_month: str) -> Sequence[bytes]:
     )
 
 
-def _holds(txn: ReadTransaction, account: str) -> list[_Hold]:
+def _reservations(txn: ReadTransaction, account: str) -> list[_ReservationRow]:
+    """The reservations of an account, including expired reservations."""
     rows = txn.scan(row_format.join(row_format.RESERVED, account, ""))
-    return [_Hold(key, *row_format.hold(stored)) for key, stored in rows]
+    return [_ReservationRow(key, *row_format.unpack_reservation(stored)) for key, stored in rows]
 
 
-def _live_holds(txn: ReadTransaction, account: str, moment: datetime) -> list[_Hold]:
-    return [hold for hold in _holds(txn, account) if hold.expires > _milliseconds(moment)]
+def _live_reservations(
+    txn: ReadTransaction, account: str, moment: datetime
+) -> list[_ReservationRow]:
+    """The reservations of an account that have not expired."""
+    return [row for row in _reservations(txn, account) if row.expires > _milliseconds(moment)]
 
 
-def _lines_held(live: Iterable[_Hold], period: Period) -> int:
-    return sum(hold.month == period.key for hold in live)
+def _exports_reserved(live: Iterable[_ReservationRow], period: Period) -> int:
+    """The number of these reservations that were made in this month."""
+    return sum(row.month == period.key for row in live)
 
 
-def _lines_counted(txn: ReadTransaction, account: str, period: Period) -> int:
-    return row_format.number(txn.get(row_format.join(row_format.EXPORTS, period.key, account)))
+def _exports_counted(txn: ReadTransaction, account: str, period: Period) -> int:
+    """The number of exports of an account that were counted in this month."""
+    return row_format.unpack_number(
+        txn.get(row_format.join(row_format.EXPORTS, period.key, account))
+    )
 
 
 def _milliseconds(moment: datetime) -> int:
+    """A moment as stored in reservations: milliseconds since 1970."""
     return (moment - _EPOCH) // timedelta(milliseconds=1)

@@ -1,9 +1,10 @@
-"""Subscriptions and packs that were paid for at Stripe, and the plan that follows from them (X10).
+"""Subscriptions and packs paid at Stripe, and the plan that they give an account (X10).
 
-Stripe announces by events that something has changed; they come late, twice, and out of order. So the
-state of a subscription is never taken from an event: `serve` asks Stripe for the state of now, between
-`version` and `apply`, and begins again if another process was faster. The plan of an account follows
-from its subscriptions alone, in whatever order they were learnt. A pack is added once per payment.
+Stripe reports changes by events, which may arrive late, twice and out of order. So the state of a
+subscription is not taken from an event: `serve` fetches its current state from Stripe, between `version`
+and `apply_subscription`, and starts again if another process has stored a state meanwhile. The served subscription
+of an account depends only on the states of its subscriptions, not on the order of events. A pack is added once per
+payment.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -19,26 +20,27 @@ from quota.ledger.calls import add_credits
 from quota.ledger.row_format import ReadTransaction, WriteTransaction
 from quota.plans import Plan
 
+# The kinds of payments.
 SUBSCRIPTION: Final = "abonnement"
 PACK: Final = "pack"
 
-# States of a subscription in which its plan is served. Stripe tries a payment that failed again for
-# days (`past_due`), and then ends the subscription.
+# States of a subscription in which its plan is served. Stripe retries a failed payment for days
+# (`past_due`), and then ends the subscription.
 LIVE: Final = frozenset({"active", "trialing", "past_due"})
 
 
 @dataclass(frozen=True, slots=True)
 class Payment:
-    """A subscription as Stripe last described it, or a pack that was paid.
+    """The last stored state of a subscription, or a paid pack.
 
     Attributes:
-        id: of the subscription, or of the checkout of a pack.
-        status: of a subscription (Stripe's words), or `paid`.
-        customer: the account at Stripe, for its portal of invoices.
+        id: the id at Stripe of the subscription, or of the checkout of a pack.
+        status: the status of a subscription, in Stripe's words, or `paid` for a pack.
+        customer: the id of the customer at Stripe, for its portal of invoices.
         created: seconds since 1970.
         ends: the end of the paid period, in seconds since 1970; 0 if unknown.
-        cancelled: it ends then and is not renewed.
-        credits: of a pack.
+        cancelled: whether the subscription ends at `ends` and is not renewed.
+        credits: the number of credits in a pack; 0 for a subscription.
     """
 
     id: str
@@ -56,10 +58,11 @@ class Payment:
 
 @dataclass(frozen=True, slots=True)
 class UnappliedPayment:
-    """A payment that could not be applied, as the operator sees it until it is.
+    """A payment that could not be applied yet, as the operator sees it.
 
     Attributes:
-        since: of the first attempt, in seconds since 1970.
+        error: why the last attempt failed.
+        since: the time of the first attempt, in seconds since 1970.
     """
 
     id: str
@@ -73,39 +76,49 @@ class UnappliedPayment:
 
 
 def version(txn: ReadTransaction, payment: str) -> int:
-    """How many states of this payment were stored."""
-    return row_format.number(txn.get(row_format.join(row_format.PAID, payment)))
+    """The number of states of this payment that were stored."""
+    return row_format.unpack_number(txn.get(row_format.join(row_format.PAID, payment)))
 
 
-def apply(
-    txn: WriteTransaction, subscription: Payment, known: int, plans: Mapping[str, Plan]
+def apply_subscription(
+    txn: WriteTransaction, subscription: Payment, seen_version: int, plans: Mapping[str, Plan]
 ) -> bool:
-    """Store the state of a subscription, and give the account the plan that follows if that changes.
+    """Store the state of a subscription, and change the plan of the account if the served subscription changes.
 
-    A plan that the operator has given meanwhile stays until then. False, without a change, if another
-    state was stored since the version `known` was read: the state in hand may then be the older one.
+    As long as the served subscription stays the same, a plan that the operator has set is kept.
+
+    Args:
+        seen_version: the result of `version`, read before the state was fetched from Stripe.
+
+    Returns:
+        False, without a change, if another state was stored since: this state may then be older.
 
     Raises:
         UnknownError: there is no such account, or no such plan.
         NotAllowedError: the plan has no API tool.
     """
-    if version(txn, subscription.id) != known:
+    if version(txn, subscription.id) != seen_version:
         return False
     account = account_of(txn, subscription.account)
-    before = {one.id: one for one in of_account(txn, account.id)}
-    after = before | {subscription.id: subscription}
-    wanted, sold = served_subscription(after.values()), served_subscription(before.values())
-    if wanted and (sold is None or _offer(wanted) != _offer(sold)):
-        set_plan(txn, account.id, wanted.plan, plans, api_tool=wanted.outil_api)
-    elif sold and not wanted and account.plan == sold.plan:
+    payments_before = {payment.id: payment for payment in payments_of(txn, account.id)}
+    payments_after = payments_before | {subscription.id: subscription}
+    served, served_before = (
+        served_subscription(payments_after.values()),
+        served_subscription(payments_before.values()),
+    )
+    if served and (
+        served_before is None or _plan_and_tool(served) != _plan_and_tool(served_before)
+    ):
+        set_plan(txn, account.id, served.plan, plans, api_tool=served.outil_api)
+    elif served_before and not served and account.plan == served_before.plan:
         set_plan(txn, account.id, FREE, plans, api_tool=False)
-    _put(txn, subscription, known + 1)
+    _store_state(txn, subscription, seen_version + 1)
     settle_unapplied(txn, subscription.id)
     return True
 
 
 def add_pack(txn: WriteTransaction, pack: Payment) -> bool:
-    """Add the credits of a pack that was paid, once; False if they were added before.
+    """Add the credits of a paid pack, once; False if the pack was added before.
 
     Raises:
         UnknownError, NotAllowedError: as `add_credits`.
@@ -114,13 +127,13 @@ def add_pack(txn: WriteTransaction, pack: Payment) -> bool:
     if version(txn, pack.id):
         return False
     add_credits(txn, pack.account, pack.credits)
-    _put(txn, pack, 1)
+    _store_state(txn, pack, 1)
     settle_unapplied(txn, pack.id)
     return True
 
 
 def note_unapplied(txn: WriteTransaction, payment: Payment, error: str, now: int) -> None:
-    """Note a payment that has no effect, for the operator; the moment of the first time stays."""
+    """Note a payment without effect, for the operator. A later note of the same payment keeps the first time."""
     key = row_format.join(row_format.UNAPPLIED, payment.id)
     stored = txn.get(key)
     since = now if stored is None else UnappliedPayment(**orjson.loads(stored)).since
@@ -132,15 +145,15 @@ def note_unapplied(txn: WriteTransaction, payment: Payment, error: str, now: int
 
 
 def unapplied_payments(txn: ReadTransaction) -> Sequence[UnappliedPayment]:
-    """The payments that have no effect, the oldest first; each is one that Stripe signed."""
-    found = [
+    """The payments without effect, the oldest first. Stripe has signed each payment, so none is forged."""
+    notes = [
         UnappliedPayment(**orjson.loads(stored)) for _, stored in txn.scan(row_format.UNAPPLIED)
     ]
-    return sorted(found, key=lambda note: (note.since, note.id))
+    return sorted(notes, key=lambda note: (note.since, note.id))
 
 
 def settle_unapplied(txn: WriteTransaction, payment: str) -> bool:
-    """Delete the note of a payment that has an effect now, or that the operator settled; False without a note."""
+    """Delete the note of a payment that now has an effect or was settled by the operator; False without a note."""
     key = row_format.join(row_format.UNAPPLIED, payment)
     if txn.get(key) is None:
         return False
@@ -148,24 +161,28 @@ def settle_unapplied(txn: WriteTransaction, payment: str) -> bool:
     return True
 
 
-def of_account(txn: ReadTransaction, account: str) -> Sequence[Payment]:
+def payments_of(txn: ReadTransaction, account: str) -> Sequence[Payment]:
     """The subscriptions and packs of an account, the newest first."""
     rows = txn.scan(row_format.join(row_format.PAYMENT, account, ""))
-    found = (Payment(**orjson.loads(stored)) for _, stored in rows)
-    return sorted(found, key=lambda payment: (-payment.created, payment.id))
+    payments = (Payment(**orjson.loads(stored)) for _, stored in rows)
+    return sorted(payments, key=lambda payment: (-payment.created, payment.id))
 
 
 def served_subscription(payments: Iterable[Payment]) -> Payment | None:
-    """The subscription whose plan is served: of those that live the one that began last."""
-    live = [one for one in payments if one.kind == SUBSCRIPTION and one.status in LIVE]
-    return max(live, key=lambda one: (one.created, one.id), default=None)
+    """The subscription whose plan is served: the newest with a state of LIVE; None without any."""
+    live = [
+        payment for payment in payments if payment.kind == SUBSCRIPTION and payment.status in LIVE
+    ]
+    return max(live, key=lambda payment: (payment.created, payment.id), default=None)
 
 
-def _offer(subscription: Payment) -> tuple[str, bool]:
+def _plan_and_tool(subscription: Payment) -> tuple[str, bool]:
+    """The plan that was bought, and whether the API tool was bought with the plan."""
     return subscription.plan, subscription.outil_api
 
 
-def _put(txn: WriteTransaction, payment: Payment, number: int) -> None:
+def _store_state(txn: WriteTransaction, payment: Payment, number: int) -> None:
+    """Store a state of a payment, as state number `number` (counted from 1)."""
     key = row_format.join(row_format.PAYMENT, payment.account, payment.id)
     txn.put(key, orjson.dumps(asdict(payment)))
-    txn.put(row_format.join(row_format.PAID, payment.id), row_format.pack(number))
+    txn.put(row_format.join(row_format.PAID, payment.id), row_format.pack_number(number))

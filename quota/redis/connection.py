@@ -1,17 +1,18 @@
 """The connection to a Redis or Valkey server: connecting, checking the server, sending pipelines.
 
 One connection, for one thread, on which many commands are sent before the first reply is read. The
-server is checked at each connect, because another server may answer at the address, or the same one
-with other settings. A server that may evict rows is refused; one that may lose acknowledged writes
-causes a warning. Nothing is sent twice: a count whose reply was lost may have been made already.
+server is checked at each connect, because another server may answer at the address, or the same server
+with other settings. A server that can evict rows is refused; a server that can lose acknowledged writes
+causes a warning. No command is sent twice: a call may have been counted even if the reply was lost.
 While the server cannot be reached, every operation fails at once.
 
 Every pipeline begins with the identity of the store (`identity.py`), and once a minute with the
-eviction policy and the clock: rows that were lost are an error, and never rows that there are not.
+eviction policy and the clock. So a server that lost its rows causes an error, and is not taken for an empty
+store.
 
-The replies to one pipeline have a deadline and a size. A timeout of a socket holds for one piece of a reply: a server
-that sends a byte a second, or never ends, would keep the thread of all requests, and the end of the process, or fill
-the memory.
+The replies to one pipeline have a deadline and a largest size. The timeout of a socket applies to one piece of a
+reply: a server that sends a byte a second, or never ends, would block the thread of all requests and the end of the
+process, or fill the memory.
 """
 
 import logging
@@ -34,23 +35,27 @@ from quota.ledger import row_format
 from quota.redis import identity
 from quota.redis.scripts import META, SCRIPTS, Command, writes
 
-# Longer than a reply may take on its way, and shorter than a stopping server waits.
+# The deadline of all replies to one pipeline, in seconds. It is longer than a slow network needs, and shorter than the
+# time that a stopping API server waits for its requests.
 WHOLE_REPLY_S: Final = 5.0
-# The lists of all accounts or people are the largest replies.
+# The most bytes of the replies to one pipeline. The lists of all accounts or people are the largest replies.
 LARGEST_REPLY: Final = 64 << 20
-# A server in another country replies within a tenth of a second.
+# Timeouts in seconds: to connect, and for each piece of a reply. Even a server in another country replies within a
+# tenth of a second.
 CONNECT_S: Final = 1.0
 ANSWER_S: Final = 2.0
-# Between two attempts to connect; operations fail at once meanwhile.
+# Seconds after a failure in which operations fail at once, without an attempt to connect.
 PAUSE_S: Final = 0.5
-# After so long without a reply the connection may be dead: it is tested with a PING first.
+# Seconds without a reply after which the connection may be dead: a PING tests it before the next pipeline.
 QUIET_S: Final = 10.0
-# Between two looks at the settings of a server that is connected.
+# Seconds between two checks of the eviction policy and the clock of a connected server.
 CHECK_S: Final = 60.0
-# A difference of clocks from which on the server's counts.
+# If the clocks of this host and of the Redis server differ by more seconds, calls are counted by the server's clock.
 CLOCK_S: Final = 60.0
+# The oldest version of Redis or Valkey that is accepted.
 OLDEST: Final = (7, 0)
 
+# The texts of errors about a server ("it").
 _EMPTY: Final = "it has no rows of a store; python -m quota account create makes the first ones"
 _LOST: Final = "it has lost its rows; restore them, or start the servers again with --new-store"
 
@@ -58,46 +63,49 @@ _log: Final = logging.getLogger("quota.redis")
 
 
 class ReplyBounds:
-    """The deadline and the size that are left to the replies that are read."""
+    """The deadline and the remaining size of the replies to a pipeline."""
 
     def __init__(self) -> None:
-        self.sent = False  # whether anything was sent since this was set
-        self._end = float("inf")  # of all replies, once the connection is being closed
+        # Whether commands of operations were sent, so that they may have run even if no reply arrives. Each send sets
+        # this to True; after a send that only checks the server, the connection sets it back to False.
+        self.sent = False
+        # While the connection is being closed, no reply is awaited after this time; infinite before.
+        self._closing_deadline = float("inf")
         self.start()
 
     def start(self) -> None:
-        """Begin a new pipeline."""
+        """Set the deadline and the largest size of the replies, for a new pipeline."""
         self._deadline = time.monotonic() + WHOLE_REPLY_S
-        self._left = LARGEST_REPLY
+        self._bytes_left = LARGEST_REPLY
 
     def end_in(self, seconds: float) -> None:
-        """Let no reply be waited for longer than that, from any thread."""
-        self._end = time.monotonic() + seconds
+        """End every wait for a reply within `seconds`. Any thread can call this."""
+        self._closing_deadline = time.monotonic() + seconds
 
     def next_timeout(self, piece_s: float) -> float:
-        """How long to wait for the next piece, which may take `piece_s`.
+        """The timeout for the next piece of a reply, at most `piece_s`.
 
         Raises:
-            TimeoutError: the time of the whole is over.
+            TimeoutError: the deadline has passed.
         """
-        left = min(self._deadline, self._end) - time.monotonic()
-        if left <= 0:
-            raise TimeoutError(f"no whole reply in {WHOLE_REPLY_S:g} s")
-        return min(piece_s, left)
+        seconds_left = min(self._deadline, self._closing_deadline) - time.monotonic()
+        if seconds_left <= 0:
+            raise TimeoutError(f"no complete reply in {WHOLE_REPLY_S:g} s")
+        return min(piece_s, seconds_left)
 
     def count(self, size: int) -> None:
-        """Count bytes that arrived.
+        """Subtract the bytes that arrived from the size that is left.
 
         Raises:
-            OSError: they are too many.
+            OSError: the replies are too large.
         """
-        self._left -= size
-        if self._left < 0:
+        self._bytes_left -= size
+        if self._bytes_left < 0:
             raise OSError(f"a reply is larger than {LARGEST_REPLY >> 20} MiB")
 
 
 class _BoundedSocket:
-    """A socket whose `recv` and `sendall` keep to bounds; all else is the socket's."""
+    """A socket with bounds on `recv` and `sendall`; everything else is passed to the socket."""
 
     def __init__(self, inner: Any, bounds: ReplyBounds) -> None:
         self._inner = inner
@@ -105,47 +113,53 @@ class _BoundedSocket:
         self._timeout: float = inner.gettimeout()
 
     def settimeout(self, seconds: float) -> None:
-        self._timeout = seconds  # redis-py looks with 0 whether anything has arrived
+        """Set the timeout for each piece; `recv` and `sendall` can shorten it."""
+        self._timeout = seconds  # redis-py sets 0 to test whether bytes have arrived
 
     def recv(self, size: int) -> bytes:
+        """Receive a piece within the deadline of the pipeline, and count its bytes."""
         self._inner.settimeout(self._bounds.next_timeout(self._timeout))
         received: bytes = self._inner.recv(size)
         self._bounds.count(len(received))
         return received
 
     def sendall(self, data: bytes) -> None:
+        """Send commands within the deadline of the pipeline, and note that something was sent."""
         self._inner.settimeout(self._bounds.next_timeout(self._timeout))
         self._bounds.sent = True
         self._inner.sendall(data)
 
     def __getattr__(self, name: str) -> Any:
+        """Any other attribute is that of the socket."""
         return getattr(self._inner, name)
 
 
 class BoundedConnection(Connection):
-    """A connection without TLS."""
+    """A connection of redis-py without TLS, with `ReplyBounds`."""
 
     def __init__(self, *, bounds: ReplyBounds, **options: Any) -> None:
         self._bounds = bounds
         super().__init__(**options)  # type: ignore[no-untyped-call]
 
     def _connect(self) -> Any:
+        """The connected socket, with bounds; redis-py calls this."""
         return _BoundedSocket(super()._connect(), self._bounds)  # type: ignore[no-untyped-call]
 
 
 class BoundedTlsConnection(SSLConnection):
-    """A connection with TLS."""
+    """A connection of redis-py with TLS, with `ReplyBounds`."""
 
     def __init__(self, *, bounds: ReplyBounds, **options: Any) -> None:
         self._bounds = bounds
         super().__init__(**options)
 
     def _connect(self) -> Any:
+        """The connected socket, with bounds; redis-py calls this."""
         return _BoundedSocket(super()._connect(), self._bounds)  # type: ignore[no-untyped-call]
 
 
 class RedisConnection:
-    """One connection, for one thread."""
+    """A connection to the Redis server, for one thread; after a failure it connects again with the next commands."""
 
     def __init__(
         self,
@@ -156,33 +170,35 @@ class RedisConnection:
         state: Path | None = None,
         create: bool = False,
     ) -> None:
-        """Connect.
+        """Connect to a Redis or Valkey server, and check the server.
 
         Args:
-            serves: what is answered with 503 without it, for the log; "" for a second connection,
-                which says nothing of the server's settings.
-            strict: refuse a server that may lose acknowledged writes.
-            state: the STATE folder, which remembers the identity of the store.
-            create: make a store if the server is empty.
+            serves: the requests that get 503 without this connection, for the log. With "" (pages and exports)
+                the connection logs no warning about the server's settings.
+            strict: refuse a server that can lose acknowledged writes.
+            state: the STATE folder, which has the identity of the store.
+            create: make an empty server a store.
 
         Raises:
             WrongStoreError: the settings of the server exclude its use.
-            StoreUnavailable: the server cannot be reached, or has not the rows of the store.
+            StoreUnavailable: the server cannot be reached, or does not have the rows of the store.
         """
-        self.shown = show_address(url)
+        self.shown = show_address(url)  # for messages
         self._serves = serves or "pages and exports"
         self._strict = strict
         self._state = state
         self._create = create
         self._identity = identity.recall(state) if state else None
-        self._has_rows = False  # rows were seen on it by this process
-        self.ahead = timedelta()  # of the server's clock, if it differs by more than CLOCK_S
-        self._warned = not serves
+        self._has_rows = False  # whether this process has seen rows on the server
+        # How far the server's clock is ahead of this host's; 0 for a difference of at most CLOCK_S.
+        self.ahead = timedelta()
+        self._warned = not serves  # whether no warning about syncing is logged any more
         self._warns_of_clock = bool(serves)
-        self._logged: set[str] = set()  # causes since the last reply
-        self._heard = self._checked = time.monotonic()
-        self._closed_until = 0.0
-        self._cause = ""
+        # The causes of failure that were logged since the last reply.
+        self._logged: set[str] = set()
+        self._last_reply_at = self._last_check_at = time.monotonic()
+        self._paused_until = 0.0  # after a failure: operations fail at once until then
+        self._cause = ""  # the cause of the last failure, for the errors of that time
         self._bounds = ReplyBounds()
         tls = urlsplit(url).scheme == "rediss"
         self._client = Redis.from_url(
@@ -195,50 +211,61 @@ class RedisConnection:
             socket_timeout=ANSWER_S,
             socket_keepalive=True,
             retry=Retry(NoBackoff(), 0),
-            redis_connect_func=self._on_connect,
+            redis_connect_func=self._prepare_connection,
         )
         self.run([("PING",)])
 
     def run(self, commands: Sequence[Command]) -> list[Any]:
-        """Send commands in one pipeline; a command that is refused has an error as its reply.
+        """Send commands in one pipeline; the reply to a refused command is an error.
+
+        Script calls that did not run because the server has lost its scripts are sent again.
 
         Raises:
             StoreUnavailable: the server cannot be reached; commands that were sent may have run.
         """
-        if time.monotonic() < self._closed_until:
+        if time.monotonic() < self._paused_until:
             raise StoreUnavailable(self._cause)
         self._bounds.start()
         try:
             self._test_if_quiet()
             replies = self._send_checked(commands)
-            lost = [n for n, reply in enumerate(replies) if isinstance(reply, NoScriptError)]
-            if lost:  # after a SCRIPT FLUSH; these did not run
+            without_script = [
+                number for number, reply in enumerate(replies) if isinstance(reply, NoScriptError)
+            ]
+            # The server has lost its scripts (SCRIPT FLUSH), so these commands did not run, and are sent again.
+            if without_script:
                 self._send([("SCRIPT", "LOAD", script.source) for script in SCRIPTS])
-                for n, reply in zip(lost, self._send([commands[n] for n in lost]), strict=True):
-                    replies[n] = reply
+                for number, reply in zip(
+                    without_script,
+                    self._send([commands[number] for number in without_script]),
+                    strict=True,
+                ):
+                    replies[number] = reply
         except (RedisError, OSError, QuotaError, *UNREADABLE) as error:
             raise self._unavailable_error(error, commands) from error
-        self._heard = time.monotonic()
+        self._last_reply_at = time.monotonic()
         if self._logged:
             self._logged.clear()
             _log.info("for %s %s is used again", self._serves, self.shown)
         return replies
 
     def hasten(self) -> None:
-        """Let what is under way, and all that waits, end soon; from any thread."""
+        """Make running and waiting operations end within ANSWER_S. Any thread can call this."""
         self._bounds.end_in(ANSWER_S)
 
     def close(self) -> None:
+        """Close the connection to the server; no operation may follow."""
         self._client.close()
 
     def _send_checked(self, commands: Sequence[Command]) -> list[Any]:
-        """Send commands after those that check the server; returns the replies to the former.
+        """Send commands after the commands that check the server; returns the replies to `commands`.
 
         Raises:
-            StoreUnavailable: the server has other rows, or would lose some.
+            StoreUnavailable: the server has the rows of another store, or no rows.
+            WrongStoreError: the server can evict rows.
         """
         checks: list[Command] = [("HGET", META, row_format.IDENTITY)]
-        if due := time.monotonic() - self._checked >= CHECK_S:
+        if check_is_due := time.monotonic() - self._last_check_at >= CHECK_S:
             checks += [("INFO", "memory"), ("TIME",)]
         self._bounds.sent = False
         replies = self._send([*checks, *commands])
@@ -248,13 +275,14 @@ class RedisConnection:
             raise StoreUnavailable(
                 _LOST if replies[0] is None else self._other_store_text(replies[0])
             )
-        if due:
+        if check_is_due:
             self._check_policy(replies[1])
             self._compare_clocks(replies[2])
-            self._checked = time.monotonic()
+            self._last_check_at = time.monotonic()
         return replies[len(checks) :]
 
     def _send(self, commands: Sequence[Command]) -> list[Any]:
+        """Send commands in one pipeline, without checks; returns their replies."""
         pipeline = self._client.pipeline(transaction=False)
         for command in commands:
             pipeline.execute_command(*command)  # type: ignore[no-untyped-call]
@@ -262,7 +290,8 @@ class RedisConnection:
         return replies
 
     def _test_if_quiet(self) -> None:
-        if time.monotonic() - self._heard < QUIET_S:
+        """After QUIET_S without a reply, test the connection; a dead connection is replaced by the next command."""
+        if time.monotonic() - self._last_reply_at < QUIET_S:
             return
         try:
             self._send([("PING",)])
@@ -270,15 +299,19 @@ class RedisConnection:
             self._client.connection_pool.disconnect()
 
     def _unavailable_error(self, error: Exception, commands: Sequence[Command]) -> QuotaError:
+        """Disconnect, refuse commands for PAUSE_S seconds, and log a cause that is new; return the error to raise.
+
+        The error has `maybe_done` if `commands` could have changed rows before the failure.
+        """
         maybe_done = (
             self._bounds.sent and not isinstance(error, QuotaError) and any(map(writes, commands))
         )
         self._client.connection_pool.disconnect()
         if isinstance(error, WrongStoreError) and not self._has_rows:
             return error
-        odd = f"it answers oddly: {error!r}" if isinstance(error, UNREADABLE) else error
-        self._cause = f"{self.shown}: {odd}"
-        self._closed_until = time.monotonic() + PAUSE_S
+        cause = f"its answer is not valid: {error!r}" if isinstance(error, UNREADABLE) else error
+        self._cause = f"{self.shown}: {cause}"
+        self._paused_until = time.monotonic() + PAUSE_S
         if self._has_rows and self._cause not in self._logged:
             self._logged.add(self._cause)
             _log.error("%s are answered with 503: %s", self._serves, self._cause)
@@ -286,10 +319,11 @@ class RedisConnection:
 
     # -- checks at each connect ----------------------------------------------------
 
-    def _on_connect(self, connection: Any) -> None:
+    def _prepare_connection(self, connection: Any) -> None:
         """Initialize a new connection as redis-py does, then check the server and load scripts."""
 
         def ask(*command: object) -> Any:
+            """Send one command, and return its reply."""
             connection.send_command(*command)
             return connection.read_response()
 
@@ -308,8 +342,9 @@ class RedisConnection:
             connection.disconnect()
             raise
         finally:
+            # The commands of this check change no rows; `sent` says only whether commands of operations were sent.
             self._bounds.sent = False
-        self._checked = time.monotonic()
+        self._last_check_at = time.monotonic()
 
     def _check_settings(self, info: Mapping[str, str]) -> None:
         """Check that the server keeps rows, and accepts writes now.
@@ -318,7 +353,7 @@ class RedisConnection:
             WrongStoreError: its settings, or its version, exclude its use.
             StoreUnavailable: it is a replica, or still loading.
         """
-        version = info.get("valkey_version") or info.get("redis_version", "0 (it is no Redis)")
+        version = info.get("valkey_version") or info.get("redis_version", "0 (it is not Redis)")
         numbers = tuple(int(part) for part in version.split(".")[:2] if part.isdigit())
         if numbers < OLDEST:
             raise WrongStoreError(
@@ -326,7 +361,7 @@ class RedisConnection:
             )
         if info.get("cluster_enabled") == "1":
             raise WrongStoreError(
-                f"{self.shown} is part of a cluster; use a server outside it, with replicas or none"
+                f"{self.shown} is part of a cluster; use a server outside a cluster"
             )
         self._check_policy(info)
         if info.get("role") != "master":
@@ -335,10 +370,10 @@ class RedisConnection:
             raise StoreUnavailable("it is still reading its files; wait for it")
 
     def _check_policy(self, info: Mapping[str, str]) -> None:
-        """Check that the server keeps rows where its memory is full.
+        """Check that the server evicts no rows when its memory is full.
 
         Raises:
-            WrongStoreError: it does not.
+            WrongStoreError: it can evict rows.
         """
         if (policy := info.get("maxmemory_policy")) != "noeviction":
             raise WrongStoreError(
@@ -347,7 +382,7 @@ class RedisConnection:
             )
 
     def _check_syncing(self, info: Mapping[str, str], ask: Any) -> None:
-        """Warn, or refuse, if a power cut may undo acknowledged calls and charges."""
+        """Log a warning, or with `strict` raise WrongStoreError, if a power cut can undo acknowledged writes."""
         syncing = "appendonly no"
         if info.get("aof_enabled") == "1":
             try:
@@ -368,45 +403,49 @@ class RedisConnection:
             _log.warning("%s", warning)
 
     def _compare_clocks(self, reply: Sequence[Any]) -> None:
-        """Note how far the server's clock is ahead, and warn of a difference."""
+        """Set `ahead` from the reply to TIME, and log a warning when the clocks begin to differ."""
         seconds = int(reply[0]) - time.time()
         differs = abs(seconds) > CLOCK_S
         if differs and not self.ahead and self._warns_of_clock:
             _log.warning(
-                "the clock of this host is %d s %s that of %s, by which calls are counted; set it",
+                "the clock of this host is %d s %s the clock of %s, by which calls are counted; set it",
                 abs(seconds), "behind" if seconds > 0 else "ahead of", self.shown,
             )  # fmt: skip
         self.ahead = timedelta(seconds=seconds) if differs else timedelta()
 
     def _check_rows(self, ask: Any) -> None:
-        """Check the format of the rows, and that they are those of the store that this host knows."""
+        """Check the format of the rows, and that their identity is the one in the STATE of this host.
+
+        With `create`, an empty server gets a format. Rows without an identity get one, and STATE remembers it.
+        """
         if self._create and self._identity is None:
             ask("HSETNX", META, row_format.FORMAT, row_format.VERSION)
-        version, found = ask("HMGET", META, row_format.FORMAT, row_format.IDENTITY)
+        version, identity_of_rows = ask("HMGET", META, row_format.FORMAT, row_format.IDENTITY)
         if version is None:
             raise StoreUnavailable(_LOST if self._identity else _EMPTY)
-        # The rows of the version before are brought up by the store that is opened (`store.py`).
+        # Rows of version 1 are accepted at the first connect: `RedisStore` then migrates them (`store.py`).
         is_old = version == row_format.UNINDEXED and not self._has_rows
         if version != row_format.VERSION and not is_old:
             raise WrongStoreError(
                 f"{self.shown} has format {version.decode(errors='replace')}, this code reads "
                 f"{row_format.VERSION.decode()}; use the version that wrote it"
             )
-        if found is None and self._identity is None:
+        if identity_of_rows is None and self._identity is None:
             ask("HSETNX", META, row_format.IDENTITY, secrets.token_hex(8))
-            found = ask("HGET", META, row_format.IDENTITY)
-        if self._identity not in (None, found):
-            raise StoreUnavailable(self._other_store_text(found))
-        self._identity = found
+            identity_of_rows = ask("HGET", META, row_format.IDENTITY)
+        if self._identity not in (None, identity_of_rows):
+            raise StoreUnavailable(self._other_store_text(identity_of_rows))
+        self._identity = identity_of_rows
         self._has_rows = True
         if self._state:
-            identity.remember(self._state, found)
+            identity.remember(self._state, identity_of_rows)
 
-    def _other_store_text(self, identity: bytes | None) -> str:
-        known = (self._identity or b"").decode(errors="replace")
-        named = (identity or b"none").decode(errors="replace")
+    def _other_store_text(self, name: bytes | None) -> str:
+        """The text of the error for a server whose rows have the identity `name`, not that of STATE."""
+        remembered = (self._identity or b"").decode(errors="replace")
+        shown = (name or b"none").decode(errors="replace")
         return (
-            f"it has the rows of another store ({named}) than this host knows ({known}); restore "
+            f"it has the rows of another store ({shown}) than this host knows ({remembered}); restore "
             "them, or start the servers again with --new-store"
         )
 

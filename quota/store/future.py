@@ -1,13 +1,13 @@
-"""Awaitable results of a store: a future that a group commit resolves, and a result already there.
+"""Awaitable results of a store: a future that a group commit resolves, and a result that is ready.
 
 `StoreFuture` is a `concurrent.futures.Future`: a thread calls `result()`, a coroutine awaits it. It
 differs in two ways, for an event loop on which hundreds of coroutines wait: `await future` needs no
-`asyncio.wrap_future`, and `resolve` wakes each loop once for a whole group. Waking a loop costs a
-system call, and `asyncio.wrap_future` would make one per future.
+`asyncio.wrap_future`, and `resolve` wakes each event loop once per group of futures. Waking a loop costs a system
+call, and `asyncio.wrap_future` would make such a call for each future.
 
-A coroutine waits for at most PATIENCE_S: the disk may not answer, or another process may be stopped
-in the middle of a write. The wait then ends by cancelling the future, and an operation that was
-cancelled before it started is not run.
+A coroutine waits for at most PATIENCE_S, because the disk may not respond, or another process may be stopped
+in the middle of a write. After that the future is cancelled and the coroutine gets StoreUnavailable; an operation
+whose future was cancelled before the operation started is not run.
 """
 
 import asyncio
@@ -24,27 +24,31 @@ P = ParamSpec("P")
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
-# A commit takes milliseconds. The value is below the time that a stopping worker has to finish.
+# Seconds that a coroutine waits for a result. A commit takes milliseconds; the value is less than the time that a
+# stopping worker has to finish its requests.
 PATIENCE_S: Final = 10.0
 
+# The future of one waiting coroutine, which `resolve` completes on its event loop.
 _Waiter = asyncio.Future[None]
 _LoopWaiter = tuple[asyncio.AbstractEventLoop, _Waiter]
 
 # A function of the ledger: its first parameter is the transaction, the others are passed on.
-Reading: TypeAlias = Callable[Concatenate[ReadTransaction, P], T]
-Writing: TypeAlias = Callable[Concatenate[WriteTransaction, P], T]
+LedgerRead: TypeAlias = Callable[Concatenate[ReadTransaction, P], T]
+LedgerWrite: TypeAlias = Callable[Concatenate[WriteTransaction, P], T]
 
 
 class StoreResult(Protocol[T_co]):
-    """A result of a store, awaitable or by `result()`; it may be there already."""
+    """A result of a store: a coroutine awaits it, a thread calls `result()`. It can be ready from the start."""
 
     def __await__(self) -> Generator[Any, None, T_co]: ...
 
-    def result(self) -> T_co: ...
+    def result(self) -> T_co:
+        """The result, for a thread, which waits for it if necessary; raises the error of the operation."""
+        ...
 
 
 class ReadyResult(Generic[T]):
-    """A result that is there already, as a read of LMDB has it."""
+    """A result that is ready, such as the result of an LMDB read."""
 
     __slots__ = ("_value",)
 
@@ -60,14 +64,15 @@ class ReadyResult(Generic[T]):
 
 
 class StoreFuture(Future[T]):
-    """A result that arrives when the operation was run and committed."""
+    """A result that arrives after the operation has run and is committed."""
 
     def __init__(self) -> None:
         super().__init__()
-        self._awaiting: list[_LoopWaiter] = []
+        self._awaiting: list[_LoopWaiter] = []  # one for each coroutine that awaits this future
 
     def __await__(self) -> Generator[Any, None, T]:
-        # The lock of the future itself: either it is done, or `resolve` will see the waiter.
+        """Wait for the result, at most PATIENCE_S; raises StoreUnavailable after that."""
+        # Under the lock of the future, so that either the future is done, or `resolve` sees the waiter.
         with self._condition:
             waiter = None
             if not self.done():
@@ -82,12 +87,8 @@ class StoreFuture(Future[T]):
                 timer.cancel()
         return self.result()
 
-    def start(self) -> bool:
-        """Mark the operation as running, which rules out cancelling; False if it was cancelled."""
-        return self.set_running_or_notify_cancel()
-
     def resolve(self, outcome: T | BaseException) -> Sequence[_LoopWaiter]:
-        """Set the result or the exception; return the waiters that must still be woken."""
+        """Set the result or the exception; returns the waiters, which the caller must wake."""
         # A cancelled future has no outcome, and nobody reads it.
         with contextlib.suppress(InvalidStateError):
             if isinstance(outcome, BaseException):
@@ -97,22 +98,26 @@ class StoreFuture(Future[T]):
         return self._awaiting
 
     def _time_out(self, waiter: _Waiter) -> None:
+        """End the wait of a coroutine with StoreUnavailable, and cancel the operation if it has not started.
+
+        A result that has just come ends the wait without an error.
+        """
         if waiter.done():
             return
-        counted = "nothing was counted" if self.cancel() else "it may be counted nevertheless"
+        consequence = "nothing was counted" if self.cancel() else "it may be counted nevertheless"
         if self.done() and not self.cancelled():  # resolved just now, the wake-up is on its way
             waiter.set_result(None)
         else:
             waiter.set_exception(
                 StoreUnavailable(
-                    f"no write was done in {PATIENCE_S:g} s; {counted}; try again",
+                    f"no write was done in {PATIENCE_S:g} s; {consequence}; try again",
                     maybe_done=not self.cancelled(),
                 )
             )
 
 
 def resolve(outcomes: Iterable[tuple[StoreFuture[Any], Any]]) -> None:
-    """Resolve futures, then wake every event loop that awaits some of them, once."""
+    """Resolve futures with their outcomes, then wake each event loop that awaits any of these futures once."""
     waiting: dict[asyncio.AbstractEventLoop, list[_Waiter]] = defaultdict(list)
     for future, outcome in outcomes:
         for loop, waiter in future.resolve(outcome):
@@ -123,6 +128,7 @@ def resolve(outcomes: Iterable[tuple[StoreFuture[Any], Any]]) -> None:
 
 
 def _wake(waiters: Iterable[_Waiter]) -> None:
+    """Let the coroutines of one event loop continue; runs on that loop."""
     for waiter in waiters:
         if not waiter.done():  # the request of a cancelled waiter is gone
             waiter.set_result(None)

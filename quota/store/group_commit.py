@@ -1,13 +1,13 @@
-"""Group commit: one thread that runs the operations of all others, many per transaction.
+"""Group commit: one thread that runs the operations of all other threads, many per transaction.
 
 A synced commit takes milliseconds on a disk, whatever its size. The thread therefore takes all
 queued operations, runs them in the order of the queue within one transaction, and resolves their
-futures after the commit; the next group gathers meanwhile. No future is resolved before its group
-is on the disk.
+futures after the commit. Operations that are queued meanwhile are the next group. No future is resolved before its
+group is on the disk.
 
-An operation that the ledger refuses (QuotaError) has changed nothing and fails alone. An operation
-whose future was cancelled before the transaction reached it is left out. If the commit fails, the
-whole group fails and nothing of it was written.
+An operation that the ledger refuses (QuotaError) has changed nothing, and only that operation fails. An operation
+whose future was cancelled before its turn in the transaction is not run. If the commit fails, all operations of the
+group fail, and nothing of the group was written.
 """
 
 import contextlib
@@ -22,49 +22,52 @@ from quota.store.future import StoreFuture, resolve
 T = TypeVar("T")
 X = TypeVar("X")  # the argument of an operation: a transaction, or a list of commands to send
 
-Operation = Callable[[X], Any]
-_QueueItem = tuple[Operation[X], StoreFuture[Any]]
-# Runs a group in one synced transaction; returns one outcome each, a QuotaError for a refusal.
-Commit = Callable[[Sequence[Operation[X]]], Sequence[Any]]
+StoreOperation = Callable[[X], Any]
+_QueueItem = tuple[StoreOperation[X], StoreFuture[Any]]
+# Runs a group in one synced transaction; returns the outcome of each operation: its result, or a QuotaError.
+Commit = Callable[[Sequence[StoreOperation[X]]], Sequence[Any]]
 
-# Bounds the wait of the first operation of a group, and the number that one failure affects.
-GROUP: Final = 512
-IDLE_S: Final = 60.0  # a store without work has time for what can wait (`idle`)
-# Where the last group had several operations, more are on their way, and a commit costs as much processor and disk
-# for one as for many: so the thread waits this long for them, as often as the last group had CROWD operations, at most
-# LONGER times. After a group of one nobody waits.
+# The most operations of a group. The limit bounds how long the first operation waits for the others, and how many
+# operations fail with one commit.
+GROUP_MOST: Final = 512
+IDLE_S: Final = 60.0  # after this time without an operation, the function `idle` runs
+# After a group of several operations, more operations will probably come soon, and a commit costs as much processor and
+# disk for one operation as for many. So the thread then waits before it takes the next group: GATHERING_S seconds for
+# each OPERATIONS_PER_WAIT operations of the last group, but at least once and at most MOST_WAITS times GATHERING_S.
+# After a group of one operation the thread does not wait.
 GATHERING_S: Final = 1e-3
-CROWD: Final = 4
-LONGER: Final = 4
+OPERATIONS_PER_WAIT: Final = 4
+MOST_WAITS: Final = 4
 
 _LOST: Final = "an error ended the writer of the store: {} writes were not done; see the log"
 
 
 class GroupCommit(Generic[X]):
-    """The thread and its queue. The thread starts with the first operation."""
+    """The queue, and the thread that runs its operations. The thread starts with the first operation."""
 
     def __init__(
-        self, commit: Commit[X], idle: Callable[[], None] = lambda: None, most: int = GROUP
+        self, commit: Commit[X], idle: Callable[[], None] = lambda: None, most: int = GROUP_MOST
     ) -> None:
         """`commit`, and `idle` (after IDLE_S without an operation), run on the thread only.
 
         Args:
             most: the most operations of a group.
         """
-        self.gathering = threading.Lock()  # held: what is queued meanwhile is in one group
+        # Operations that are queued while this lock is held are in one group.
+        self.gathering = threading.Lock()
         self._most = most
         self._commit = commit
         self._idle = idle
         self._queue: queue.SimpleQueue[_QueueItem[X] | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
-        self._starting = threading.Lock()
+        self._starting = threading.Lock()  # held to start the thread, so that only one is started
         self._closed = False
-        self._ending = threading.Event()
+        self._ending = threading.Event()  # set by `close`: ends the wait for more operations
 
     def submit(self, operation: Callable[[X], T]) -> StoreFuture[T]:
-        """Queue an operation; the future has its return value once that is on the disk.
+        """Queue an operation; the future returns the operation's result after the commit.
 
-        The future raises the ledger's refusal (QuotaError), or StoreUnavailable if nothing was
+        The future raises QuotaError if the ledger refuses the operation, and StoreUnavailable if nothing was
         written.
         """
         future: StoreFuture[T] = StoreFuture()
@@ -88,46 +91,56 @@ class GroupCommit(Generic[X]):
         self._refuse_queue()
 
     def _refuse_queue(self) -> None:
-        """Fail the operations that were queued after the thread ended."""
+        """Fail the operations that were queued after the thread ended; do nothing while the thread runs."""
         if self._thread is not None and self._thread.is_alive():
             return
         with contextlib.suppress(queue.Empty):
             while True:
                 if item := self._queue.get_nowait():
-                    lost = StoreUnavailable("the store was closed; open it again")
-                    resolve([(item[1], lost)])
+                    refusal = StoreUnavailable("the store was closed; open it again")
+                    resolve([(item[1], refusal)])
 
     def _start(self) -> None:
-        # A daemon: the store must not keep a process alive that dies of an exception.
+        """Start the thread that runs `_run`, a new one if a defect ended the previous one."""
+        # A daemon thread, because the store must not keep a process alive that ends by an exception.
         self._thread = threading.Thread(target=self._run, name="quota", daemon=True)
         self._thread.start()
 
     def _run(self) -> None:
-        more, last = True, 0
+        """Run groups of operations until `close`; this is the body of the thread.
+
+        After a group of several operations, the next one is awaited a little longer, so that it is larger.
+        """
+        goes_on, last_size = True, 0
         try:
-            while more:
+            while goes_on:
                 try:
-                    first = self._queue.get(timeout=IDLE_S)
+                    first_item = self._queue.get(timeout=IDLE_S)
                 except queue.Empty:
                     self._idle()
                     continue
-                if last > 1:
-                    self._ending.wait(GATHERING_S * min(max(1, last // CROWD), LONGER))
+                if last_size > 1:
+                    self._ending.wait(
+                        GATHERING_S * min(max(1, last_size // OPERATIONS_PER_WAIT), MOST_WAITS)
+                    )
                 with self.gathering:
-                    group, more = self._gather(first)
-                last = len(group)
+                    group, goes_on = self._gather(first_item)
+                last_size = len(group)
                 if group:
                     self._run_group(group)
         except BaseException:
-            # A defect of this code: the thread ends with its traceback, and a new one goes on.
-            if more:
+            # A defect of this code: the thread ends with its traceback, and a new thread continues.
+            if goes_on:
                 self._start()
             raise
 
-    def _gather(self, first: _QueueItem[X] | None) -> tuple[list[_QueueItem[X]], bool]:
-        """All queued operations, as many as a group may have; False if the thread must end after them."""
+    def _gather(self, first_item: _QueueItem[X] | None) -> tuple[list[_QueueItem[X]], bool]:
+        """The queued operations, at most `most`, and whether the thread goes on after them.
+
+        None in the queue is the sign of `close`: the thread then ends.
+        """
         group: list[_QueueItem[X]] = []
-        item = first
+        item = first_item
         while item is not None:
             group.append(item)
             if len(group) == self._most:
@@ -139,7 +152,8 @@ class GroupCommit(Generic[X]):
         return group, False
 
     def _run_group(self, group: Sequence[_QueueItem[X]]) -> None:
-        # Whatever the commit raises, every future is resolved.
+        """Commit a group, and resolve its futures."""
+        # The outcomes if the commit raises an error that it should not: every future must be resolved in any case.
         outcomes: Sequence[Any] = [StoreUnavailable(_LOST.format(len(group)))] * len(group)
         try:
             outcomes = self._commit([_unless_cancelled(*item) for item in group])
@@ -148,5 +162,6 @@ class GroupCommit(Generic[X]):
             resolve(zip(futures, outcomes, strict=True))
 
 
-def _unless_cancelled(operation: Operation[X], future: StoreFuture[Any]) -> Operation[X]:
-    return lambda argument: operation(argument) if future.start() else None
+def _unless_cancelled(operation: StoreOperation[X], future: StoreFuture[Any]) -> StoreOperation[X]:
+    """The operation, or one that does nothing if the future was cancelled before."""
+    return lambda argument: operation(argument) if future.set_running_or_notify_cancel() else None

@@ -5,12 +5,13 @@ A store runs functions of the ledger: `await store.read(people.people_of, accoun
 in another way: an edge grants calls by itself, and a server of several hosts has a script for each operation of a
 request.
 
-A read or a write starts at once and returns an awaitable, so that the server can search in the meantime; a write has
-been made durable when its result arrives. Counts and charges are exact over any number of threads, processes and hosts
-that share the store (D6). `now` has a time zone; a function of the ledger that counts gets `store.moment(now)`.
+A read or a write starts at once and returns an awaitable, so that the server can search in the meantime; when the
+result of a write arrives, the write is durable. Counts and charges are exact over any number of threads, processes
+and hosts that share the store (D6). `now` has a time zone; a function of the ledger that counts gets
+`store.moment(now)`.
 
-Every method and every awaitable may raise StoreUnavailable. Nothing was acknowledged then, and the
-server must not send the result of its work (503 `indisponible`).
+Every method and every awaitable can raise StoreUnavailable. The call was then not confirmed as counted, so the
+server must respond with 503 `indisponible` instead of the result.
 """
 
 import secrets
@@ -31,14 +32,14 @@ from quota.ledger.people import Person
 from quota.ledger.upkeep import AuditReport
 from quota.periods import utc
 from quota.plans import Plan
-from quota.store.future import Reading, ReadyResult, StoreFuture, StoreResult, Writing
+from quota.store.future import LedgerRead, LedgerWrite, ReadyResult, StoreFuture, StoreResult
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 class Store(ABC):
-    """The accounts, keys, counters and credits of a server."""
+    """The accounts, keys, counters and credits of a server, whether in LMDB, in Redis or, on an edge, at a centre."""
 
     @property
     @abstractmethod
@@ -47,18 +48,18 @@ class Store(ABC):
 
     @abstractmethod
     def read(
-        self, operation: Reading[P, T], /, *args: P.args, **kwargs: P.kwargs
+        self, operation: LedgerRead[P, T], /, *args: P.args, **kwargs: P.kwargs
     ) -> StoreResult[T]:
         """Run a function of the ledger on the rows as they are at this moment."""
 
     @abstractmethod
     def submit(
-        self, operation: Writing[P, T], /, *args: P.args, **kwargs: P.kwargs
+        self, operation: LedgerWrite[P, T], /, *args: P.args, **kwargs: P.kwargs
     ) -> StoreFuture[T]:
         """Run a function of the ledger in a transaction; the future resolves once it is durable."""
 
     def batch_reads(self) -> AbstractContextManager[object]:
-        """Begin the reads of a `with` together: a store at a distance asks for all of them at once."""
+        """Start the reads of a `with` block together: a remote store sends them in one round trip."""
         return nullcontext()
 
     def moment(self, now: datetime) -> datetime:
@@ -73,11 +74,11 @@ class Store(ABC):
 
     @abstractmethod
     def identify(self, key: str) -> Awaitable[Account | None]:
-        """The account of a key; None for any text that is no key in force (A4)."""
+        """The account of a key; None for any text that is not an active key (A4)."""
 
     @abstractmethod
     def calls(self, account: str, limit: int, now: datetime) -> Awaitable[Meter]:
-        """The calls of the day: the part of `usage` that a response to an account states."""
+        """The calls of the day so far, which responses to an account include."""
 
     @abstractmethod
     def usage(self, account: str, plan: Plan, now: datetime) -> Awaitable[Usage]:
@@ -88,8 +89,8 @@ class Store(ABC):
         """Count one call of the day if `limit` allows; a refused call is not counted."""
 
     @abstractmethod
-    def give_back(self, account: str, taken: datetime) -> Awaitable[None]:
-        """Undo a call that was counted at `taken` and whose response failed."""
+    def give_back(self, account: str, counted_at: datetime) -> Awaitable[None]:
+        """Undo a call that was counted at `counted_at` and whose response failed."""
 
     @abstractmethod
     def take_and_charge(
@@ -97,12 +98,12 @@ class Store(ABC):
     ) -> Awaitable[tuple[Meter, Charge | None]]:
         """Count one call and, if it was granted, charge the record, in one transaction.
 
-        A company is charged once per month, from the grant first and then from packs. If both
-        together do not suffice, the charge is refused and the call stays counted; it does not where a trial is
-        refused.
+        A company is charged once per month, from the grant first and then from packs. If the grant and the packs
+        together have too few credits, the charge is refused and the call stays counted. If a trial is refused, the
+        call is not counted.
         """
 
-    # -- the same for every store, by its clock ----------------------------------------
+    # -- the same in every store, by the clock of the store ----------------------------
 
     def is_charged(self, account: str, company: str, now: datetime) -> StoreResult[bool]:
         """Whether the company was charged in this month, so that its record is free (D9)."""
@@ -111,19 +112,22 @@ class Store(ABC):
     def reserve(
         self, account: str, limit: int, at_once: int, ttl: timedelta, now: datetime
     ) -> StoreFuture[Reservation | Refusal]:
-        """Reserve one of the month's exports for `ttl`."""
-        name, moment = secrets.token_hex(8), self.moment(now)
-        return self.submit(exports.reserve, account, limit, at_once, ttl, name, moment)
+        """Reserve one of the month's exports (at most `limit`) for `ttl`; at most `at_once` may be under way."""
+        new_id, moment = secrets.token_hex(8), self.moment(now)
+        return self.submit(exports.reserve, account, limit, at_once, ttl, new_id, moment)
 
     def commit(
         self, reservation: Reservation, now: datetime, export: CountedExport | None = None
     ) -> StoreFuture[Meter]:
-        """Count a finished export, and list it; if not `granted`, it is too late and must not be sent."""
+        """Count a finished export, and add `export` to the list of last exports.
+
+        If the returned meter is not `granted`, the export must not be sent.
+        """
         moment = self.moment(now)
         return self.submit(exports.commit, reservation, moment, export)
 
     def release(self, account: str, reservation: str) -> StoreFuture[None]:
-        """Give up the reservation of this id, of an export that failed, was empty or was killed."""
+        """Release the reservation with this id, of an export that failed, was empty or was killed."""
         return self.submit(exports.release, account, reservation)
 
 
@@ -132,19 +136,21 @@ class LedgerStore(Store):
 
     @property
     def ledger(self) -> "LedgerStore":
+        """This store, which has all rows."""
         return self
 
     # -- the operations of every request ---------------------------------------------
 
     def identify(self, key: str) -> StoreResult[Account | None]:
+        """The account of an active key; a text that does not have the form of a key needs no look-up."""
         if not credentials.is_well_formed(key):
             return ReadyResult(None)
-        return self.identify_by(credentials.key_digest(key))
+        return self.identify_by(credentials.secret_digest(key))
 
     def identify_by(
         self, digest: bytes, kind: KeyKind = account_rows.KEYS
     ) -> StoreResult[Account | None]:
-        """The account of the key, or the reconciliation address, with this SHA-256 (`credentials.key_digest`)."""
+        """The account of the key, or the reconciliation address, with this SHA-256 (`credentials.secret_digest`)."""
         return self.read(account_rows.identify, digest, kind)
 
     def session(
@@ -154,44 +160,49 @@ class LedgerStore(Store):
         return self.read(people.session, person, token, now)
 
     def calls(self, account: str, limit: int, now: datetime) -> StoreResult[Meter]:
+        """The calls of the day that the account has made so far, of `limit` per day; counts nothing."""
         return self.read(calls.calls, account, limit, self.moment(now))
 
     def usage(self, account: str, plan: Plan, now: datetime) -> StoreResult[Usage]:
+        """All counters of an account, under the limits of `plan`."""
         return self.read(exports.usage, account, plan, self.moment(now))
 
     def take(self, account: str, limit: int, now: datetime) -> StoreFuture[Meter]:
+        """Count one call of the day if fewer than `limit` were made; a refused call is not counted."""
         return self.submit(calls.take, account, limit, self.moment(now))
 
-    def give_back(self, account: str, taken: datetime) -> StoreFuture[None]:
-        return self.submit(calls.give_back, account, self.moment(taken))
+    def give_back(self, account: str, counted_at: datetime) -> StoreFuture[None]:
+        """Undo a call that was counted at `counted_at` and whose response failed."""
+        return self.submit(calls.give_back, account, self.moment(counted_at))
 
     def take_and_charge(
         self, purchase: Purchase, now: datetime
     ) -> StoreFuture[tuple[Meter, Charge | None]]:
+        """Count one call and, if it was granted, charge the record, in one transaction (see `Store`)."""
         return self.submit(calls.take_and_charge, purchase, self.moment(now))
 
     def add_key_calls(self, calls: Mapping[bytes, int], day: date) -> StoreFuture[None]:
-        """Add calls of `day` to the statistics of keys, by the SHA-256 of each (`credentials.key_digest`)."""
+        """Add calls of `day` to the statistics of keys, by the SHA-256 of each (`credentials.secret_digest`)."""
         return self.submit(activity.add_key_calls, calls, day)
 
     # -- upkeep ----------------------------------------------------------------------
 
     @abstractmethod
     def newest_month(self) -> str | None:
-        """The newest month that has counters ("2026-11"), None without any."""
+        """The newest month that has counters ("2026-11"); None if there are no counters."""
 
     @abstractmethod
     def compact(self, before: str) -> int:
-        """Drop the counters of the months before `before` ("2025-10"); returns how many rows."""
+        """Delete the counters of the months before `before` ("2025-10"); returns the number of rows."""
 
     @abstractmethod
     def backup(self, target: Path) -> None:
-        """Write a verified copy of all rows to `target`, which must not exist, while in use."""
+        """Write a verified copy of all rows to `target`, which must not exist. Others can use the store meanwhile."""
 
     @abstractmethod
     def audit(self) -> AuditReport:
-        """Count all charges again and compare them with the sums, while in use."""
+        """Add up all charges and compare the totals with the stored sums. Others can use the store meanwhile."""
 
     @abstractmethod
     def table_rows(self, table: bytes) -> Iterable[tuple[bytes, bytes]]:
-        """The rows of a table, while in use: with a server in pieces, between which others write."""
+        """The rows of a table. A Redis server is read in pieces, and others can write between two pieces."""

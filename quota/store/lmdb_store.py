@@ -5,16 +5,16 @@ transactions: a write is an operation of a group commit (`group_commit.py`), a r
 calling thread.
 
 LMDB runs in its default durable mode: every faster mode loses or corrupts data on a power cut, and
-`writemap` crashes on a full disk. Invariants: a group is committed and synced as a whole or not at
-all; a process opens the file once, after it was started, and never inherits it; a writer holds the
-`WriteLock`, so that no process waits for LMDB's own mutex.
+`writemap` crashes on a full disk. Invariants: either all operations of a group are committed and synced, or none;
+a process opens the file once, after the process was started, and never inherits the open file from its parent;
+a writer holds the `WriteLock`, so that no process waits for LMDB's own mutex.
 
-Each read is a transaction of its own, so it sees all that other processes committed before. No read
-transaction outlives its call, because LMDB cannot reuse the pages that an open one can see.
+Each read is a transaction of its own, so it sees everything that other processes committed before. No read
+transaction stays open after its call, because LMDB cannot reuse pages that an open transaction can read.
 
-LMDB marks the process of a reader by a lock at its number (pid) in the lock file. A process of another container may
-have that number; then the lock is held, and this process is a NumberTakenError: whoever opens the file does so in
-another process (`serve/process/workers.py`, `quota/__main__.py`).
+LMDB marks the process of a reader by a lock on the byte of the lock file whose offset is the pid. If a process of
+another container has the same pid, the lock is taken, and opening the file raises NumberTakenError: the callers then
+open the file in another process (`serve/process/workers.py`, `quota/__main__.py`).
 """
 
 import contextlib
@@ -42,22 +42,22 @@ from quota.errors import (
 from quota.ledger import calls, row_format
 from quota.ledger.row_format import WriteTransaction
 from quota.ledger.upkeep import AuditReport, audit, migrate
-from quota.store.future import Reading, ReadyResult, StoreFuture, Writing
-from quota.store.group_commit import GroupCommit, Operation
+from quota.store.future import LedgerRead, LedgerWrite, ReadyResult, StoreFuture
+from quota.store.group_commit import GroupCommit, StoreOperation
 from quota.store.interface import LedgerStore
 from quota.store.write_lock import WriteLock
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
-FILE: Final = "quota.lmdb"
-MAP_SIZE: Final = 64 << 30  # sparse: unused space takes no disk
-READERS: Final = 1024
-CHECK_S: Final = 60.0
-# Rows that one transaction of `compact` deletes: other writers wait that long (about 2 ms).
+FILE: Final = "quota.lmdb"  # in STATE
+MAP_SIZE: Final = 64 << 30  # the most bytes of the file; space that is not used takes no disk
+READERS: Final = 1024  # reader slots, which the read transactions of all processes share
+CHECK_S: Final = 60.0  # seconds between two searches for dead readers (`check_readers`)
+# The most rows that one transaction of `compact` deletes: other writers wait meanwhile (about 2 ms).
 _COMPACT_ROWS: Final = 2_000
 
-# Errors that neither space nor access rights repair.
+# Errors that mean a damaged file: more space or access rights do not help.
 _DAMAGE: Final = (
     lmdb.InvalidError, lmdb.CorruptedError, lmdb.PageNotFoundError, lmdb.VersionMismatchError,
 )  # fmt: skip
@@ -78,13 +78,15 @@ class LmdbTransaction:
         """Do nothing: the rows are in the memory of this host."""
 
     def last_key(self, prefix: bytes) -> bytes | None:
-        """The last key that begins with `prefix`, of which no byte is the greatest."""
+        """The last key that begins with `prefix`, whose last byte is not 255."""
         with self._txn.cursor() as cursor:
+            # The first possible key after all keys that begin with `prefix`.
             beyond = prefix[:-1] + bytes([prefix[-1] + 1])
-            found = cursor.prev() if cursor.set_range(beyond) else cursor.last()
-            return cursor.key() if found and cursor.key().startswith(prefix) else None
+            has_key = cursor.prev() if cursor.set_range(beyond) else cursor.last()
+            return cursor.key() if has_key and cursor.key().startswith(prefix) else None
 
     def scan(self, prefix: bytes, /) -> Iterator[tuple[bytes, bytes]]:
+        """The rows whose key begins with `prefix`, in ascending order of the keys."""
         with self._txn.cursor() as cursor:
             if cursor.set_range(prefix):
                 for key, value in cursor:
@@ -94,7 +96,7 @@ class LmdbTransaction:
 
 
 class LmdbFile:
-    """The open file `quota.lmdb` of a folder. One thread may `write`, any thread may `read`."""
+    """The open file `quota.lmdb` of a folder. Only one thread can `write`, any thread can `read`."""
 
     def __init__(self, folder: Path, map_size: int) -> None:
         """Open the file of `folder`, or create it.
@@ -104,12 +106,12 @@ class LmdbFile:
             StoreUnavailable: it cannot be opened.
         """
         self._path = folder / FILE
-        self._name = str(self._path)
+        self._name = str(self._path)  # for `os.stat` at each read
         self._map_size = map_size
         # Held during reads and reopening, so that no read uses a closed file.
         self._lock = threading.Lock()
-        self._checked = time.monotonic()
-        self._size = 0  # bytes of the file at least: LMDB never makes it smaller
+        self._readers_checked_at = time.monotonic()
+        self._size = 0  # the bytes of the file when last seen: LMDB never makes the file smaller
         self._env: lmdb.Environment | None = None
         self._write_lock: WriteLock | None = None
         try:
@@ -124,12 +126,12 @@ class LmdbFile:
         """Run `operation` on the rows as they are at this moment.
 
         Raises:
-            StoreUnavailable: it cannot be read.
+            StoreUnavailable: the file cannot be read.
         """
         with self._lock:
             try:
                 return self._run(operation)
-            except lmdb.ReadersFullError:
+            except lmdb.ReadersFullError:  # free the slots of dead processes, and read again below
                 self._open_environment().reader_check()
             except (lmdb.Error, OSError) as error:
                 raise self._unavailable_error(error) from error
@@ -139,6 +141,7 @@ class LmdbFile:
                 raise self._unavailable_error(error) from error
 
     def _run(self, operation: Callable[[LmdbTransaction], T]) -> T:
+        """Run an operation in one read transaction."""
         env = self._open_environment()
         self._check_size()
         with env.begin() as txn:
@@ -149,9 +152,12 @@ class LmdbFile:
 
     # -- writes --------------------------------------------------------------------
 
-    def write(self, operations: Sequence[Operation[WriteTransaction]]) -> Sequence[Any]:
-        """Run all operations in one synced transaction; returns one outcome each."""
-        if time.monotonic() - self._checked > CHECK_S:
+    def write(self, operations: Sequence[StoreOperation[WriteTransaction]]) -> Sequence[Any]:
+        """Run all operations in one synced transaction; returns the outcome of each operation.
+
+        If the transaction fails, nothing is written, the outcomes are errors, and the file is reopened.
+        """
+        if time.monotonic() - self._readers_checked_at > CHECK_S:
             self.check_readers()
         outcomes: list[Any] = []
         try:
@@ -166,8 +172,8 @@ class LmdbFile:
             return [self._unavailable_error(error) for _ in operations]
         return outcomes
 
-    def _outcome(self, operation: Operation[WriteTransaction], rows: LmdbTransaction) -> Any:
-        """What the operation returns or is refused with; one that fails has written nothing yet."""
+    def _outcome(self, operation: StoreOperation[WriteTransaction], rows: LmdbTransaction) -> Any:
+        """The result of the operation, or its refusal; an operation that fails has written nothing."""
         try:
             return operation(rows)
         except QuotaError as refusal:
@@ -177,18 +183,18 @@ class LmdbFile:
 
     def check_readers(self) -> None:
         """Free the reader slots of dead processes; called when idle, and every CHECK_S."""
-        self._checked = time.monotonic()
-        # If the file is not open, the next write reports it.
+        self._readers_checked_at = time.monotonic()
+        # Errors are ignored here: if the file is not open, the next write reports it.
         with self._lock, contextlib.suppress(lmdb.Error, OSError, StoreUnavailable):
             self._open_environment().reader_check()
 
     def _reopen_after(self, error: Exception) -> None:
         """Reopen the file: after a failed write of a meta page LMDB refuses every other use."""
         with self._lock:
-            if isinstance(error, lmdb.MapFullError):
+            if isinstance(error, lmdb.MapFullError):  # the file is full, but usable
                 return
             self._shut()
-            # If this fails too, the next group tries again.
+            # If the file cannot be reopened now, the next group of operations tries again.
             with contextlib.suppress(lmdb.Error, OSError):
                 self._open()
 
@@ -203,10 +209,12 @@ class LmdbFile:
                 raise self._unavailable_error(error) from error
 
     def close(self) -> None:
+        """Close the file after the read that is under way."""
         with self._lock:
             self._shut()
 
     def _shut(self) -> None:
+        """Close the file and its write lock, if they are open."""
         if self._env is not None:
             self._env.close()
             self._env = None
@@ -215,38 +223,42 @@ class LmdbFile:
             self._write_lock = None
 
     def _open(self) -> None:
+        """Open the file and its write lock; create or migrate the file first if necessary."""
         if not self._path.exists():
-            _create(self._path, self._map_size)
+            _create_file(self._path, self._map_size)
         self._env = _open_env(self._path, self._map_size)
         try:
             self._write_lock = WriteLock(self._path)
             self._env.reader_check()
-            _check_whole(self._env, self._path)
+            _check_complete(self._env, self._path)
             self._size = self._path.stat().st_size
-            _bring_up(self._env, self._write_lock)
+            _migrate_if_old(self._env, self._write_lock)
             _check_version(self._env, self._path)
         except BaseException:
             self._shut()
             raise
 
     def _open_environment(self) -> lmdb.Environment:
+        """The open LMDB environment; raises StoreUnavailable if the file is not open."""
         if self._env is None:
             raise StoreUnavailable(f"{self._path} is not open; open it again")
         return self._env
 
     def _check_size(self) -> None:
-        """Check that nobody has cut the file: to read a page beyond its end would end the process.
+        """Check that nobody has truncated the file: reading a page beyond its end would kill the process.
 
         Raises:
-            lmdb.CorruptedError: it is shorter than it was.
+            lmdb.CorruptedError: it is shorter than before.
         """
-        known = self._size  # before the file is asked: another thread may see it grow meanwhile
-        size = os.stat(self._name).st_size  # noqa: PTH116 - at each read, at half the time
-        if size < known:
-            raise lmdb.CorruptedError(f"it was cut from {known} bytes to {size}")
+        # Read before the size of the file, because another thread can see a larger file and set `_size` meanwhile.
+        last_size = self._size
+        size = os.stat(self._name).st_size  # noqa: PTH116 - at each read, in half the time
+        if size < last_size:
+            raise lmdb.CorruptedError(f"it was cut from {last_size} bytes to {size}")
         self._size = size
 
     def _unavailable_error(self, error: Exception) -> StoreUnavailable:
+        """The error to raise for an error of LMDB or the system, with a remedy."""
         if isinstance(error, StoreUnavailable):
             return error
         remedy = "give it space and write access"
@@ -258,17 +270,17 @@ class LmdbFile:
                 " (`ulimit -v`)"
             )
         elif isinstance(error, _DAMAGE):
-            remedy = "put a copy in its place (python -m quota --state STATE backup wrote it)"
+            remedy = "replace it by a copy that `python -m quota --state STATE backup` wrote"
         elif isinstance(error, FileExistsError | NotADirectoryError):
-            remedy = f"{self._path.parent} is to be a folder; name another one as --state"
+            remedy = f"{self._path.parent} must be a folder; name another folder as --state"
         # LMDB and the system name the file too, before or after their message.
-        named = f"{self._path}: "
-        said = error.strerror if isinstance(error, OSError) else str(error).removeprefix(named)
-        return StoreUnavailable(f"{named}{said}; {remedy}")
+        prefix = f"{self._path}: "
+        message = error.strerror if isinstance(error, OSError) else str(error).removeprefix(prefix)
+        return StoreUnavailable(f"{prefix}{message}; {remedy}")
 
 
 class LmdbStore(LedgerStore):
-    """`Store` over LMDB. Open it once per process, in the process that uses it (never fork)."""
+    """The store of one host. Open it once per process, in the process that uses the store (never fork)."""
 
     def __init__(self, folder: Path, *, map_size: int = MAP_SIZE) -> None:
         """Open the store of a STATE folder, or create it.
@@ -281,38 +293,45 @@ class LmdbStore(LedgerStore):
         self._writer = GroupCommit(self._file.write, self._file.check_readers)
 
     def read(
-        self, operation: Reading[P, T], /, *args: P.args, **kwargs: P.kwargs
+        self, operation: LedgerRead[P, T], /, *args: P.args, **kwargs: P.kwargs
     ) -> ReadyResult[T]:
+        """Run a function of the ledger now, on the calling thread: the result is ready."""
         return ReadyResult(self._file.read(lambda txn: operation(txn, *args, **kwargs)))
 
     def submit(
-        self, operation: Writing[P, T], /, *args: P.args, **kwargs: P.kwargs
+        self, operation: LedgerWrite[P, T], /, *args: P.args, **kwargs: P.kwargs
     ) -> StoreFuture[T]:
+        """Queue a function of the ledger for the next group commit."""
         return self._writer.submit(lambda txn: operation(txn, *args, **kwargs))
 
     # -- upkeep --------------------------------------------------------------------
 
     def newest_month(self) -> str | None:
-        last = self._file.read(lambda txn: [txn.last_key(table) for table in row_format.PERIODIC])
-        months = [key[2:9].decode() for key in last if key]
+        """The newest month in the last keys of the tables of periods."""
+        last_keys = self._file.read(
+            lambda txn: [txn.last_key(table) for table in row_format.PERIODIC]
+        )
+        # key[2:9] is the month of a period: of "d/2026-11-21/…", "2026-11".
+        months = [key[2:9].decode() for key in last_keys if key]
         return max(months, default=None)
 
     def compact(self, before: str) -> int:
+        """Raise the floor, then delete the older rows in short transactions, between which others can write."""
         self.submit(calls.raise_floor, before).result()
         total = 0
-        while dropped := self.submit(calls.drop, _COMPACT_ROWS).result():
+        while dropped := self.submit(calls.delete_old_rows, _COMPACT_ROWS).result():
             total += dropped
         return total
 
     def backup(self, target: Path) -> None:
-        """Write the copy under a temporary name; LMDB's offline checker reads it before it appears.
+        """Copy the file under a temporary name, and rename the copy after LMDB's offline checker found no damage.
 
         Raises:
             NotAllowedError: `target` exists, or its folder does not.
-            StoreUnavailable: the copy could not be made, or is not whole.
+            StoreUnavailable: the copy could not be made, or is not complete.
         """
         if not target.parent.is_dir():
-            raise NotAllowedError(f"{target.parent} is no folder; make it first")
+            raise NotAllowedError(f"{target.parent} is not a folder; create it first")
         if target.exists():
             raise NotAllowedError(f"{target} exists; name a file that does not")
         unfinished = target.with_name(f"{target.name}.partial")
@@ -322,33 +341,36 @@ class LmdbStore(LedgerStore):
             os.fsync(file.fileno())
         if damage := damage_of(unfinished):
             raise StoreUnavailable(
-                f"{unfinished} is not a whole copy ({damage}); check the disk, and make it again"
+                f"{unfinished} is not a complete copy ({damage}); check the disk, and write it again"
             )
         unfinished.rename(target)
         sync(target.parent)
 
     def table_rows(self, table: bytes) -> Sequence[tuple[bytes, bytes]]:
+        """All rows of a table as they are at this moment."""
         return self._file.read(lambda txn: list(txn.scan(table)))
 
     def audit(self) -> AuditReport:
+        """Compare the charges with the sums, all read at one moment."""
         return self._file.read(lambda txn: audit(txn.scan))
 
     def close(self) -> None:
+        """Commit the queued operations, then close the file."""
         self._writer.close()
         self._file.close()
 
 
 def sync(path: Path) -> None:
     """Wait until the contents of a file, or the names in a folder, are on the disk."""
-    opened = os.open(path, os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(opened)
+        os.fsync(descriptor)
     finally:
-        os.close(opened)
+        os.close(descriptor)
 
 
 def damage_of(path: Path) -> str:
-    """The findings of LMDB's offline checker, which reads the file as bytes; "" if it is sound."""
+    """The damage that LMDB's offline checker finds in a file, as text; "" if the file has no damage."""
     try:
         findings: list[str] = verify(str(path), subdir=False)  # type: ignore[no-untyped-call]
     except (VerifyError, OSError) as error:
@@ -356,11 +378,11 @@ def damage_of(path: Path) -> str:
     return "; ".join(findings[:3])
 
 
-def _create(path: Path, map_size: int) -> None:
-    """Create an empty file, which gets its name once it is whole and synced.
+def _create_file(path: Path, map_size: int) -> None:
+    """Create an empty store under a temporary name; the complete and synced file then gets the name `path`.
 
     LMDB writes its first pages in place, and a power cut between them would leave a file that cannot
-    be opened. If two processes create the file at once, the first one wins.
+    be opened. If two processes create the file at once, the first process wins.
     """
     partial = path.with_name(f"{path.name}.{secrets.token_hex(8)}.partial")
     try:
@@ -376,13 +398,13 @@ def _create(path: Path, map_size: int) -> None:
     sync(path.parent)
 
 
-def _check_whole(env: lmdb.Environment, path: Path) -> None:
-    """Check that the file has every page that is used.
+def _check_complete(env: lmdb.Environment, path: Path) -> None:
+    """Check that the file contains every used page.
 
-    The last pages may be unused and never written, so a file that ends before them is read to decide.
+    The last pages can be unused and never written. So if the file ends before its last page, LMDB's checker decides.
 
     Raises:
-        lmdb.CorruptedError: it ends too early.
+        lmdb.CorruptedError: a used page is missing.
     """
     size = (env.info()["last_pgno"] + 1) * env.stat()["psize"]
     if size > path.stat().st_size and (damage := damage_of(path)):
@@ -393,7 +415,7 @@ def _open_env(path: Path, map_size: int) -> lmdb.Environment:
     """Open the file, which marks this process as a reader.
 
     Raises:
-        NumberTakenError: a process of another container has its number.
+        NumberTakenError: a process of another container has the pid of this process.
     """
     try:
         return lmdb.open(
@@ -405,16 +427,17 @@ def _open_env(path: Path, map_size: int) -> lmdb.Environment:
             mode=0o600,
         )
     except lmdb.Error as error:
+        # EAGAIN: another process has locked the byte of this pid in the lock file.
         if os.strerror(errno.EAGAIN) not in str(error):
             raise
         raise NumberTakenError(
             f"{path}: a process of another container has the number {os.getpid()} of this process, by which LMDB "
-            "tells them apart; start it again, or run it inside that container (`podman exec`)"
+            "tells processes apart; start it again, or run it inside that container (`podman exec`)"
         ) from error
 
 
-def _bring_up(env: lmdb.Environment, lock: WriteLock) -> None:
-    """Add the rows of this version to a file of the one before, once for all processes."""
+def _migrate_if_old(env: lmdb.Environment, lock: WriteLock) -> None:
+    """Migrate a file of version 1, under the write lock: only the first process that opens the file does so."""
     with env.begin() as txn:
         is_old = txn.get(row_format.FORMAT) == row_format.UNINDEXED
     if is_old:
@@ -423,10 +446,11 @@ def _bring_up(env: lmdb.Environment, lock: WriteLock) -> None:
 
 
 def _check_version(env: lmdb.Environment, path: Path) -> None:
+    """Raise WrongStoreError if another version of this code wrote the rows."""
     with env.begin() as txn:
-        found = txn.get(row_format.FORMAT)
-    if found != row_format.VERSION:
+        version = txn.get(row_format.FORMAT)
+    if version != row_format.VERSION:
         raise WrongStoreError(
-            f"{path} has format {(found or b'none').decode(errors='replace')}, this code reads "
+            f"{path} has format {(version or b'none').decode(errors='replace')}, this code reads "
             f"{row_format.VERSION.decode()}; use the version that wrote it"
         )

@@ -1,16 +1,16 @@
 """The write lock of an LMDB file: one process at a time, even if one of them is killed.
 
 LMDB has a lock of its own, a robust mutex in shared memory, and it can lose waiters. A process that
-frees the mutex wakes one of the sleeping processes. If that process is killed before it runs, while
-another one takes the mutex in passing, the mutex no longer records that others sleep behind it.
-They go on sleeping after it is free, until some other process happens to wait too: on a quiet host
-for ever (Linux, glibc; tests/quota/store/test_write_lock.py makes it happen).
+frees the mutex wakes one of the sleeping processes. If the woken process is killed before it runs, and another
+process takes the mutex at that moment, the mutex no longer records that other processes are waiting for it. These
+processes go on sleeping after the mutex is free, until another process waits as well: on a quiet host for ever
+(Linux, glibc; tests/quota/store/test_write_lock.py reproduces it).
 
-A writer therefore waits here first. The kernel itself queues a `flock`: it frees the lock when the
-owner's process ends, and wakes everyone behind a waiter that dies. LMDB's mutex is then taken by
-one process at a time and never waited for. The locked file is the data file, so processes that
-share one share the other. LMDB's own locks are `fcntl` locks of its lock file, and are independent
-of this one.
+A writer therefore first waits for this lock, a `flock`. The kernel queues the waiters of a `flock`, frees the lock when
+the process that holds it ends, and still wakes the other waiters if a waiter dies. LMDB's mutex is then taken by one
+process at a time, and no process waits for the mutex. The locked file is the data file, so processes
+that share the data share the lock. LMDB's own locks are `fcntl` locks of its lock file, and are
+independent of this lock.
 """
 
 import fcntl
@@ -21,9 +21,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-# Between two attempts to take the lock: about the duration of a change in memory.
+# Seconds between two attempts to take the lock: about as long as a write to a file in memory takes.
 _RETRY_S: Final = 50e-6
 
+# Take the lock, or fail at once if another process has it.
 _IF_FREE: Final = fcntl.LOCK_EX | fcntl.LOCK_NB
 
 
@@ -31,7 +32,7 @@ class WriteLock:
     """The lock of the file `path`; for one thread, because a `flock` belongs to an open file."""
 
     def __init__(self, path: Path) -> None:
-        """Open the file.
+        """Open the file that is locked.
 
         Raises:
             OSError: the file does not exist, or cannot be read.
@@ -41,7 +42,7 @@ class WriteLock:
 
     @contextmanager
     def hold(self, timeout: float | None = None) -> Iterator[None]:
-        """Hold the lock for the duration of the block; as `acquire`."""
+        """Hold the lock for the duration of the block. Raises TimeoutError as `acquire`."""
         self.acquire(timeout)
         try:
             yield
@@ -51,10 +52,10 @@ class WriteLock:
     def acquire(self, timeout: float | None = None) -> None:
         """Wait for the lock, for at most `timeout` seconds.
 
-        Without a timeout the kernel wakes the waiter; with one it tries again every 50 µs.
+        Without a timeout the kernel wakes the waiter; with a timeout the waiter tries again every 50 µs.
 
         Raises:
-            TimeoutError: another process had the lock for all of this time.
+            TimeoutError: other processes had the lock all the time.
         """
         if timeout is None:
             fcntl.flock(self._file, fcntl.LOCK_EX)
@@ -69,6 +70,7 @@ class WriteLock:
         fcntl.flock(self._file, fcntl.LOCK_UN)
 
     def _retry(self, timeout: float) -> None:
+        """Try to take the lock every _RETRY_S seconds; raise TimeoutError after `timeout` seconds."""
         until = time.monotonic() + timeout
         while True:
             time.sleep(_RETRY_S)
@@ -83,4 +85,5 @@ class WriteLock:
                     ) from None
 
     def close(self) -> None:
+        """Close the file, which also frees the lock if this process holds it."""
         os.close(self._file)

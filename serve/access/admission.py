@@ -1,13 +1,13 @@
-"""The admission of a call, whichever way it came, in the order of contract D5:
+"""The admission of a call, in the order of contract D5:
 
     key → burst 429 → data 503 → parameters 400 → 304 → daily 429 → work → charge
 
-`admit` does the first two steps, `perform` the others (the last four in `billing.run`); `answer` does all. The routes,
-the tools (serve/surfaces/mcp), the export and the website all come through here, so they have the same rights,
-the same meters and the same order of checks.
+`admit` does the first two steps, `perform` the others (the last four in `billing.run`); `answer` does all of them.
+Routes, tools (serve/surfaces/mcp), exports and the website all use this module, so these callers have the same rights,
+counters and order of checks.
 
-The status of a call with an invalid key is 401, whatever else is wrong with the call (A1). Its body
-is what a visitor would get, and reports what else is wrong: nothing is ignored silently.
+A call with an invalid key has status 401, even if it has other errors (A1). Its body is a visitor's answer, and
+reports the other errors.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -35,32 +35,34 @@ from serve.contract.errors import ApiError
 from serve.contract.feature import Operation
 from serve.generation.open_generation import OpenGeneration
 
-# The headers of a visitor's response that are also true of a 401: a tag or a location is not.
-_TRUE_OF_401: Final = (
+# The headers of a visitor's response that a 401 keeps. Its ETag and its Content-Location are dropped, because they
+# identify the visitor's answer and not the error.
+_HEADERS_OF_401: Final = (
     "X-Plafond-Resultats", "X-Quota-Limit", "X-Quota-Used", "X-Quota-Reset", "RateLimit",
     "RateLimit-Policy",
 )  # fmt: skip
 
-# Bytes of a body of a caller without an account.
+# The most bytes of a body of a caller without an account, of whose list only two lines are answered.
 VISITOR_BODY: Final = 64 << 10
 
 T = TypeVar("T", bound=Content)
 
-# The headers that report the meter of a route, for a response that costs nothing.
+# Reads a counter and returns its headers, for a response that costs nothing: of calls or, for an export, of exports.
 MeterHeaders = Callable[[Request], Awaitable[Headers]]
 
 
 async def answer(
     request: Request, operation: Operation, run: Callable[[Request, OpenGeneration], Any]
 ) -> Result[Any]:
-    """The result of a list or of a call without a body, for a route and for its tool.
+    """Answer a list or a call without a body, for a route or its tool.
 
     Args:
         run: a `PublicList` for an operation of kind `list`, else a `Prepare`.
 
     Raises:
         ApiError: as `public_list`, `free_list`, or `admit` and `perform`.
-        StoreUnavailable: not counted, or `maybe_done`; the key cannot be looked up.
+        StoreUnavailable: the call was not counted, or with `maybe_done` perhaps counted; or the key cannot be
+            looked up.
     """
     if operation.kind == "list":
         return public_list(request, run)
@@ -75,27 +77,34 @@ async def answer(
 async def admit(request: Request, meter_headers: MeterHeaders = billing.current_headers) -> None:
     """Identify the caller by its Authorization headers, and check its burst limits.
 
+    Args:
+        meter_headers: makes the headers of the counter of this route, for a 429.
+
     Raises:
-        ApiError: 429 `trop_de_requetes`, with `meter_headers`.
+        ApiError: 429 `trop_de_requetes`.
         StoreUnavailable: the key cannot be looked up.
     """
-    context, sent = request.context, request.authorization
-    request.caller = await identify(sent, context.plans, context.holder.find)
-    if request.caller.account:
-        context.key_usage.note(request.store, sent[0], request.now.date())
+    context, authorization = request.context, request.authorization
+    request.caller = await identify(authorization, context.plans, context.holder.find)
+    if request.caller.account:  # so there is exactly one header, and it has a valid key
+        context.key_usage.note(request.store, authorization[0], request.now.date())
     await admit_caller(request, meter_headers)
 
 
 async def admit_caller(
     request: Request, meter_headers: MeterHeaders = billing.current_headers
 ) -> None:
-    """Check the burst limits of a caller that is known, such as that of a session.
+    """Check the burst limits of an identified caller, such as the person of a session.
+
+    Args:
+        meter_headers: makes the headers of the counter of this route, for a 429.
 
     Raises:
-        ApiError: 429 `trop_de_requetes`, with `meter_headers`.
+        ApiError: 429 `trop_de_requetes`.
     """
     context, caller, trace = request.context, request.caller, request.trace
-    await _enter(request)
+    await _log_and_wait(request)
+    # The time is read again, because the wait can pass midnight, when the counters of the day begin again.
     request.now = context.now()
     request.limits = context.gate.limits[caller.plan.slug]
     try:
@@ -103,13 +112,13 @@ async def admit_caller(
     except ApiError as error:
         if caller.account:
             error.add_remedy(tool_remedy(caller, context.plans, context.gate.calls_a_minute))
-            # Every 429 reports the meter of its route (§7 rule 1).
+            # Every 429 reports the counter of its route (§7 rule 1).
             error.headers |= await meter_headers(request) | error.headers
         raise
 
 
-async def _enter(request: Request) -> None:
-    """Name the caller in the log; a visitor waits for a place of its network."""
+async def _log_and_wait(request: Request) -> None:
+    """Write the caller into the log line; a visitor then waits until its network has a free place (`loop_guard`)."""
     caller, trace = request.caller, request.trace
     trace.plan = caller.plan.slug
     trace.account = caller.account.id if caller.account else None
@@ -118,23 +127,23 @@ async def _enter(request: Request) -> None:
 
 
 def require_account(request: Request) -> None:
-    """Refuse a caller without an account where only accounts have an answer. Raises ApiError 401."""
+    """Refuse a caller without an account. Raises ApiError 401."""
     if request.caller.account is None:
         challenge = 'Bearer error="invalid_token"' if request.caller.refused else "Bearer"
         raise ApiError("compte_requis", challenge=challenge)  # RFC 6750 §3.1
 
 
 def largest_body(request: Request, most: int) -> int:
-    """Bytes of a body that may have `most`: a visitor, who has two lines answered, sends no more than a few."""
+    """The most bytes that a body may have: `most` with an account, at most VISITOR_BODY for a visitor."""
     return most if request.caller.account else min(most, VISITOR_BODY)
 
 
 async def perform(request: Request, prepare: Prepare[T]) -> Result[T]:
-    """Make a search or a record, as far as the plan of the caller goes.
+    """Answer an admitted call, within the limits of the caller's plan; remember the companies that it matched (X19).
 
     Raises:
-        ApiError: the call is invalid, a limit is reached, or there is no data to answer from.
-        StoreUnavailable: not counted, or `maybe_done`.
+        ApiError: the call is invalid, a limit is reached, or no data are loaded.
+        StoreUnavailable: the call was not counted, or with `maybe_done` perhaps counted.
     """
     with request.context.published.lease() as generation:
         request.trace.generation = generation.id
@@ -147,6 +156,7 @@ async def perform(request: Request, prepare: Prepare[T]) -> Result[T]:
                 prepared = prepare(request, generation)
             if prepared.find_named:
                 await own_matches.show_named(request, await prepared.find_named())
+                # `show_named` may have given the caller the right to more companies, so the call is prepared again.
                 prepared = prepare(request, generation)
             result = await billing.run(prepared, request)
         except ApiError as error:
@@ -157,11 +167,11 @@ async def perform(request: Request, prepare: Prepare[T]) -> Result[T]:
             await own_matches.remember(
                 request.store, request.account.id, result.matched, request.trace
             )
-    return _with_bad_key(result) if request.caller.refused else result
+    return _add_key_error(result) if request.caller.refused else result
 
 
 def public_list(request: Request, route: PublicList[T]) -> Result[T]:
-    """A public list: a key, valid or not, changes nothing there (A2).
+    """Answer a public list. No key is read (A2), so the caller is always a visitor.
 
     Raises:
         ApiError: 429, 503 or 400, in this order.
@@ -175,7 +185,7 @@ def public_list(request: Request, route: PublicList[T]) -> Result[T]:
 
 
 async def free_list(request: Request, prepare: Prepare[T]) -> Result[T]:
-    """A list that depends on the plan of the caller: limited as public lists are, and not counted (X0).
+    """Answer a list that depends on the caller's plan. It has the limits of public lists and is not counted (X0).
 
     Raises:
         ApiError: 429, 503 or 400, in this order.
@@ -184,7 +194,7 @@ async def free_list(request: Request, prepare: Prepare[T]) -> Result[T]:
     context = request.context
     context.gate.lists(request.trace.address, context.now())
     request.caller = await identify(request.authorization, context.plans, context.holder.find)
-    await _enter(request)
+    await _log_and_wait(request)
     with context.published.lease() as generation:
         request.trace.generation = generation.id
         try:
@@ -196,37 +206,38 @@ async def free_list(request: Request, prepare: Prepare[T]) -> Result[T]:
         if prepared.is_known(request):
             return not_modified(prepared.headers)
         result = await prepared.run()
-    return _with_bad_key(result) if request.caller.refused else result
+    return _add_key_error(result) if request.caller.refused else result
 
 
 def unavailable_response(request: Request, error: StoreUnavailable) -> Response:
-    """503 for a call that the store could not count; the log and a metric report it (G9)."""
+    """The 503 for a call that the store could not count; the failure is logged and counted in a metric (G9)."""
     context = request.context
-    context.metrics.store_error()
+    context.metrics.store_errors.inc()
     context.holder.note_failure(error, request.trace.request_id)
-    if isinstance(error, UnchargedError):
+    if isinstance(error, UnchargedError):  # its result is the 503 with a preview of the record
         return error.result.response(request.lang)
-    refusal = errors.uncounted(maybe_done=error.maybe_done)
-    return error_response(refusal, request.lang)
+    unavailable = errors.store_unavailable(maybe_done=error.maybe_done)
+    return error_response(unavailable, request.lang)
 
 
-def _with_bad_key(result: Result[T]) -> Result[T]:
-    """401 with the complete result of a visitor; what is no JSON has no place for the error."""
-    is_served = result.content is not None
-    error = ApiError("cle_invalide" if is_served else "cle_sans_reponse")
-    headers = NO_STORE | _true_of_401(result.headers) | error.headers
-    body = result.body if is_served else None
+def _add_key_error(result: Result[T]) -> Result[T]:
+    """The 401 for a call with a bad key: a visitor's result with an error added, or the error alone without content."""
+    has_content = result.content is not None
+    error = ApiError("cle_invalide" if has_content else "cle_sans_reponse")
+    headers = NO_STORE | _headers_of_401(result.headers) | error.headers
+    body = result.body if has_content else None
     return result._replace(status=error.status, headers=headers, error=error, body=body)
 
 
 def _bad_key(error: ApiError) -> ApiError:
-    """401 where a visitor would have got `error`, which its message repeats."""
-    refusal = errors.text("cle_sans_reponse")
-    both = ApiError("cle_et_faute", refusal=refusal, error=error.texts)
-    both.headers = _true_of_401(error.headers) | both.headers
-    both.extra = error.extra
-    return both
+    """The 401 for an invalid key in a call that also has `error`; its message has the texts of both errors."""
+    key_text = errors.text("cle_sans_reponse")
+    combined = ApiError("cle_et_faute", refusal=key_text, error=error.texts)
+    combined.headers = _headers_of_401(error.headers) | combined.headers
+    combined.extra = error.extra
+    return combined
 
 
-def _true_of_401(headers: Mapping[str, str]) -> dict[str, str]:
-    return {name: headers[name] for name in _TRUE_OF_401 if name in headers}
+def _headers_of_401(headers: Mapping[str, str]) -> dict[str, str]:
+    """Those of `headers` that a 401 keeps."""
+    return {name: headers[name] for name in _HEADERS_OF_401 if name in headers}

@@ -1,11 +1,11 @@
-"""The price of a search, a record or an export, and the moment it is charged (D1, D5, D9).
+"""The charge of a search, a record or an export: its price and its moment (D1, D5, D9).
 
-This is the only module of the server that counts calls, credits and exports. The call is requested first and the search
-made meanwhile, since a call is only safe after a write to disk; the response waits for both. A record
-is made and encoded first, then charged in one transaction with its call, so that nobody pays for a
-record that could not be made. A call that fails is given back. A 304 brings the client nothing and
-costs nothing, even where the company was not paid for this month (D13). A HEAD is refused where GET would be; it brings
-no statements and costs no credits (G1).
+This is the only module of the server that counts calls, credits and exports.
+
+A search runs while its call is written to disk; the response waits for both. A record is made and encoded first, then
+charged in one transaction with its call, so that nobody pays for a record that could not be made. The call of a failed
+search is given back. A 304 costs nothing, even if the company has not been paid for this month (D13). A HEAD is refused
+if GET would be; it has no statements and costs no credits (G1).
 """
 
 from datetime import datetime, timedelta
@@ -29,14 +29,14 @@ from serve.access.rights import first_plan_with, remedy, tool_remedy
 from serve.contract import errors
 from serve.contract.errors import ApiError
 
-# Seconds until one of the exports that run at once may have ended.
-_RETRY_AFTER: Final = 10
+# The Retry-After of an export that is refused because too many are running: one of them may have ended by then.
+_RETRY_SECONDS: Final = 10
 
 T = TypeVar("T", bound=Content)
 
 
 class UnchargedError(StoreUnavailable):
-    """A record could not be charged; `result` is what may be sent instead."""
+    """A record could not be charged; `result`, a 503 with a preview of the record, is sent instead."""
 
     def __init__(self, cause: StoreUnavailable, result: Result[Content]) -> None:
         super().__init__(str(cause))
@@ -48,7 +48,7 @@ async def run(prepared: PreparedCall[T], request: Request) -> Result[T]:
 
     Raises:
         ApiError: 404 for a visitor; 429 `quota_api` for an account.
-        StoreUnavailable: not counted, or `maybe_done`.
+        StoreUnavailable: the call was not counted, or with `maybe_done` perhaps counted.
     """
     if request.caller.account is None:
         return await _run_for_visitor(prepared, request)
@@ -63,23 +63,25 @@ async def run(prepared: PreparedCall[T], request: Request) -> Result[T]:
 
 
 async def current_headers(request: Request, *, with_credits: bool = False) -> Headers:
-    """The quota headers for a response that costs nothing."""
+    """The headers of the counters of calls and, `with_credits`, of credits, for a response that costs nothing."""
     store, account, plan = request.store, request.account.id, request.caller.plan
     if not with_credits:
         meter = await store.calls(account, plan.appels_api_par_jour, request.now)
-        return _headers(request, meter)
+        return _account_headers(request, meter)
     usage = await store.usage(account, plan, request.now)
-    return _headers(request, usage.calls, (0, usage.credits.left))
+    return _account_headers(request, usage.calls, (0, usage.credits.left))
 
 
-def _headers(request: Request, meter: Meter, credits: tuple[int, int] | None = None) -> Headers:
-    """The counters of an account; `credits` are those that the call cost, and those that are left."""
+def _account_headers(
+    request: Request, meter: Meter, credits: tuple[int, int] | None = None
+) -> Headers:
+    """The headers of an account's counters: calls, and `credits` (charged, left) if they are given."""
     headers = counter_headers.calls(request.limits, meter, request.left, request.now)
     return headers if credits is None else {**headers, **counter_headers.credits(*credits)}
 
 
 async def _run_for_visitor(prepared: PreparedCall[T], request: Request) -> Result[T]:
-    """A visitor's search or preview, which is not metered (A10, D14)."""
+    """Run a visitor's search or preview, which counts as no call (A10, D14); burst limits have been checked before."""
     headers = counter_headers.visitor(request.limits, request.left, request.now)
     if prepared.is_known(request):
         return not_modified({**prepared.headers, **headers})
@@ -94,57 +96,76 @@ async def _run_for_visitor(prepared: PreparedCall[T], request: Request) -> Resul
 async def _run_call(
     prepared: PreparedCall[T], request: Request, ready: Result[T] | None = None
 ) -> Result[T]:
-    """A call that costs no credits; `ready` is its result, if that was made already."""
+    """Run a call that costs no credits, and count it; a call that fails is given back.
+
+    Args:
+        ready: its result, if that was made before.
+
+    Raises:
+        ApiError: the calls of the day are used up, or the call itself is refused.
+    """
     store, account, plan, now = request.store, request.account.id, request.caller.plan, request.now
-    taken = store.take(account, plan.appels_api_par_jour, now)
+    pending_meter = store.take(account, plan.appels_api_par_jour, now)
     result: Result[T] | None = None
     try:
         result = ready or await _make_or_refuse(prepared, request)
     finally:
-        # Also when the search failed: only then is it known whether there is a call to give back.
-        meter = await taken
+        # Also if the search failed: the call may have been counted, and is then given back.
+        meter = await pending_meter
         if result is None and meter.granted:
             await store.give_back(account, now)
     if not meter.granted:
         raise _quota_api(request, meter)
     if not prepared.cost:
-        return _with_counters(request, result, meter, "taken")
+        return _add_counters(request, result, meter, "taken")
+    # The call could have cost credits, such as a HEAD: its headers report the credits that are left.
     try:
         usage = await store.usage(account, plan, now)
     except StoreUnavailable:
         await store.give_back(account, now)
         raise
-    return _with_counters(request, result, meter, "taken", (0, usage.credits.left))
+    return _add_counters(request, result, meter, "taken", (0, usage.credits.left))
 
 
 async def _run_several(prepared: PreparedCall[T], request: Request) -> Result[T]:
-    """Work that counts as several calls, or as none; all are granted before it begins, or none is counted."""
+    """Run a request that counts as `prepared.calls` calls of the day: several, or none.
+
+    The request is answered only if all its calls are granted; else those that were granted are given back.
+    """
     store, account, now = request.store, request.account.id, request.now
-    limit, wanted = request.caller.plan.appels_api_par_jour, prepared.calls
-    taken = [store.take(account, limit, now) for _ in range(wanted)]
-    meters = [await one for one in taken]  # the store commits them together
+    limit, calls = request.caller.plan.appels_api_par_jour, prepared.calls
+    pending_meters = [store.take(account, limit, now) for _ in range(calls)]
+    meters = [await meter for meter in pending_meters]  # the store commits them together
     meter = meters[-1] if meters else await store.calls(account, limit, now)
-    granted = sum(one.granted for one in meters)
-    if granted < wanted:
+    granted = sum(meter.granted for meter in meters)
+    if granted < calls:
         await _give_back(request, granted)
-        raise _quota_api(request, await store.calls(account, limit, now), wanted)
+        raise _quota_api(request, await store.calls(account, limit, now), calls)
     try:
         result = await _make_or_refuse(prepared, request)
     except BaseException:
         await _give_back(request, granted)
         raise
-    return _with_counters(request, result, meter, "taken" if meters else "free")
+    return _add_counters(request, result, meter, "taken" if meters else "free")
 
 
 async def _give_back(request: Request, calls: int) -> None:
+    """Give back a number of calls that were counted for this request."""
     for _ in range(calls):
         await request.store.give_back(request.account.id, request.now)
 
 
 async def _run_charged(prepared: PreparedCall[T], request: Request) -> Result[T]:
-    """A full record: a call, and credits if the company was not paid for this month."""
+    """Run a call with a price: it costs a call, and a trial or credits if the company has not been paid this month.
+
+    A charge that is refused gives a 402 or 403, which is returned as a result.
+
+    Raises:
+        ApiError: 429: the calls of the day are used up.
+        UnchargedError: the store failed; it has a preview of the record.
+    """
     plan = request.caller.plan
-    if prepared.trials is not None and (refusal := await _trials_spent(prepared, request)):
+    if prepared.trials is not None and (refusal := await _trial_refusal(prepared, request)):
         return refusal
     result = await _make_or_refuse(prepared, request)
     if result.free:
@@ -163,30 +184,39 @@ async def _run_charged(prepared: PreparedCall[T], request: Request) -> Result[T]
     except StoreUnavailable as error:
         if prepared.preview is None:
             raise
-        unsent = errors.uncounted(maybe_done=error.maybe_done)
-        raise UnchargedError(error, _preview(prepared, unsent, unsent.headers)) from error
+        unavailable = errors.store_unavailable(maybe_done=error.maybe_done)
+        raise UnchargedError(
+            error, _refuse_with_preview(prepared, unavailable, unavailable.headers)
+        ) from error
     if charge is None:
         raise _quota_api(request, meter)
     credits = (charge.cost, charge.left)
     if charge.outcome == "no_trial":
-        return _essai_epuise(prepared, request, charge.reset, _headers(request, meter, credits))
+        return _essai_epuise(
+            prepared, request, charge.reset, _account_headers(request, meter, credits)
+        )
     if charge.outcome == "refused":
-        headers = _headers(request, meter, credits)
+        headers = _account_headers(request, meter, credits)
         return _credits_epuises(prepared, request, charge.left, charge.reset, headers)
-    return _with_counters(request, result, meter, charge.outcome, credits)
+    return _add_counters(request, result, meter, charge.outcome, credits)
 
 
 async def _run_head(prepared: PreparedCall[T], request: Request) -> Result[T]:
-    """A HEAD of what has a price: a call, or the refusal that GET would get now."""
-    if prepared.trials is not None and (refusal := await _trials_spent(prepared, request)):
+    """Run a HEAD of a call with a price: it costs a call but no credits, and is refused if GET would be."""
+    if prepared.trials is not None and (refusal := await _trial_refusal(prepared, request)):
         return refusal
     result = await _make_or_refuse(prepared, request)
-    unpaid = None if result.free or not prepared.cost else await _unpaid(prepared, request)
-    return await _run_call(prepared, request, unpaid or result)
+    credit_refusal = (
+        None if result.free or not prepared.cost else await _credit_refusal(prepared, request)
+    )
+    return await _run_call(prepared, request, credit_refusal or result)
 
 
-async def _unpaid(prepared: PreparedCall[T], request: Request) -> Result[T] | None:
-    """402 without its meters; None where the company was paid for this month, or can be."""
+async def _credit_refusal(prepared: PreparedCall[T], request: Request) -> Result[T] | None:
+    """The 402 for a HEAD request, if GET would get a 402; `_run_call` adds the headers of the counters.
+
+    None if the company is paid for this month, or if the credits suffice.
+    """
     store, account, now = request.store, request.account.id, request.now
     assert prepared.company
     credits = (await store.usage(account, request.caller.plan, now)).credits
@@ -195,68 +225,76 @@ async def _unpaid(prepared: PreparedCall[T], request: Request) -> Result[T] | No
     return _credits_epuises(prepared, request, credits.left, credits.reset, {})
 
 
-def _with_counters(
+def _add_counters(
     request: Request,
     result: Result[T],
     meter: Meter,
     outcome: str,
     credits: tuple[int, int] | None = None,
 ) -> Result[T]:
-    headers = {**result.headers, **_headers(request, meter, credits)}
+    """The result with the headers of the counters; the log gets `outcome`, the change of the counters."""
+    headers = {**result.headers, **_account_headers(request, meter, credits)}
     return result._replace(headers=headers, outcome=outcome)
 
 
 def _credits_epuises(
     prepared: PreparedCall[T], request: Request, left: int, reset: datetime, headers: Headers
 ) -> Result[T]:
-    """402 with what a visitor would see (D10); of an analysis, nothing."""
-    missing = tool_remedy(
+    """The 402 of an account without enough credits, with a visitor's view of the record (D10); alone for an analysis.
+
+    Args:
+        left: the credits that are left.
+        reset: the moment when the monthly credits are renewed.
+    """
+    tool = tool_remedy(
         request.caller,
         request.context.plans,
         lambda plan: errors.text("credits_par_mois", count=plan.credits_par_mois),
     )
     credits = {"cout": prepared.cost, "solde": left, "reinitialisation": counter_headers.iso(reset)}
     error = ApiError("credits_epuises", credits=credits)
-    error.add_remedy(missing)
+    error.add_remedy(tool)
     if prepared.preview is not None:
-        return _preview(prepared, error, headers)
-    located = {name: text for name, text in prepared.headers.items() if name == "Content-Location"}
-    return _refusal(error, {**located, **headers})
+        return _refuse_with_preview(prepared, error, headers)
+    location = {name: text for name, text in prepared.headers.items() if name == "Content-Location"}
+    return _refusal(error, {**location, **headers})
 
 
-async def _trials_spent(prepared: PreparedCall[T], request: Request) -> Result[T] | None:
-    """The 403 of an analysis for which no trial is left, before anything is made; None if it may be made."""
+async def _trial_refusal(prepared: PreparedCall[T], request: Request) -> Result[T] | None:
+    """The 403 if no trial is left, so that no analysis is made in vain; None if the analysis can be made."""
     store, account, now = request.store, request.account.id, request.now
     assert prepared.company
     usage = await store.usage(account, request.caller.plan, now)
-    if usage.trials.granted or not usage.calls.granted:  # the second is a 429, which `take` makes
+    # If the calls of the day are used up, the caller goes on to the charge, which refuses with 429.
+    if usage.trials.granted or not usage.calls.granted:
         return None
+    # An analysis that is paid for this month needs no trial.
     if await store.is_charged(account, prepared.company, now):
         return None
-    headers = _headers(request, usage.calls, (0, usage.credits.left))
+    headers = _account_headers(request, usage.calls, (0, usage.credits.left))
     return _essai_epuise(prepared, request, usage.trials.reset, headers)
 
 
 def _essai_epuise(
     prepared: PreparedCall[T], request: Request, reset: datetime, headers: Headers
 ) -> Result[T]:
-    """403 with the plan that has the module of the analysis (X11); it costs no call."""
+    """The 403 for used-up trials, which names the plan with the module of the analysis (X11); it costs no call."""
     assert prepared.company
-    module = prepared.company.partition("/")[0]
-    offer = first_plan_with(module, request.caller.plan, request.context.plans)
+    module = prepared.company.partition("/")[0]  # `entreprise` of `entreprise/EE/10000018`
+    plan_slug = first_plan_with(module, request.caller.plan, request.context.plans)
     error = ApiError(
         "essai_epuise",
         analyses=prepared.trials or 0,
-        offre=offer,
+        offre=plan_slug,
         reinitialisation=counter_headers.iso(reset),
     )
     return _refusal(error, headers)
 
 
-def _quota_api(request: Request, meter: Meter, wanted: int = 1) -> ApiError:
-    """429 with its meters (D3, D4); the remedy is the next plan, or the API tool if it is missing.
+def _quota_api(request: Request, meter: Meter, calls: int = 1) -> ApiError:
+    """The 429 for used-up calls of the day, with the headers of the counters (D3, D4).
 
-    `wanted`: calls that were asked for at once.
+    The remedy is the next plan, or the API tool if the plan lacks this tool. The request counts as `calls` calls.
     """
     remedies = remedy(
         request.caller,
@@ -264,71 +302,74 @@ def _quota_api(request: Request, meter: Meter, wanted: int = 1) -> ApiError:
         lambda plan: errors.text("appels_par_jour", count=plan.appels_api_par_jour),
         errors.text("offre_la_plus_haute"),
     )
-    if wanted > 1:
-        remedies = errors.text("plusieurs_appels", count=wanted, remedy=remedies)
-    quota, seconds = _daily_refusal(meter, request.now)
+    if calls > 1:
+        remedies = errors.text("plusieurs_appels", count=calls, remedy=remedies)
+    quota, seconds = _quota_and_seconds(meter, request.now)
     error = ApiError("quota_api", quota=quota, retry_after=seconds, remedy=remedies)
-    error.headers |= _headers(request, meter)
+    error.headers |= _account_headers(request, meter)
     return error
 
 
 def _refusal(error: ApiError, headers: Headers) -> Result[T]:
+    """The result that has an error and no content."""
     return Result(error.status, None, {**NO_STORE, **headers}, error.code, error)
 
 
-def _preview(prepared: PreparedCall[T], error: ApiError, headers: Headers) -> Result[T]:
-    """An error with what a visitor would see: the record was not charged, so it is not sent."""
+def _refuse_with_preview(prepared: PreparedCall[T], error: ApiError, headers: Headers) -> Result[T]:
+    """The result for a record that was not charged: `error` with a visitor's view of the record."""
     assert prepared.preview
-    located = {"Content-Location": prepared.headers["Content-Location"]}
-    all_headers = {**NO_STORE, **located, **headers}
+    location = {"Content-Location": prepared.headers["Content-Location"]}
+    all_headers = {**NO_STORE, **location, **headers}
     return Result(error.status, prepared.preview(error), all_headers, error.code, error)
 
 
 async def _make_or_refuse(prepared: PreparedCall[T], request: Request) -> Result[T]:
-    """The result, which may be the error that there is no such company.
+    """Make the result of a call; an ApiError, such as a 404, becomes a result too.
 
-    That of the API is encoded here, before anything is charged for it.
+    The result of an API call is encoded here, before the charge, so that nobody pays for what cannot be encoded.
     """
     try:
         result = await prepared.run()
-        return result.encoded() if request.as_json else result
+        return result.encode() if request.as_json else result
     except ApiError as error:
         return Result(error.status, None, NO_STORE | error.headers, "", error)
 
 
-def _daily_refusal(meter: Meter, now: datetime) -> tuple[dict[str, Any], int]:
-    """The object of D4 of a meter that refuses, and the seconds until it begins again."""
+def _quota_and_seconds(meter: Meter, now: datetime) -> tuple[dict[str, Any], int]:
+    """The `quota` object of an exhausted counter (D4), and the seconds until the counter is reset."""
     quota = counter_headers.quota(meter.type, meter.limit, meter.used, meter.reset)
     return quota, counter_headers.seconds(meter.reset, now)
 
 
-async def reserve_export(request: Request, at_once: int, held: timedelta) -> Reservation:
-    """Hold an export of the month until it is counted or released, or `held` is over (F5).
+async def reserve_export(request: Request, most_running: int, lifetime: timedelta) -> Reservation:
+    """Reserve an export of the month until it is counted or released, but at most for `lifetime` (F5).
 
     Raises:
-        ApiError: 429 `quota_export`, or `trop_de_requetes` if the organisation makes `at_once` already.
-        StoreUnavailable: nothing was held.
+        ApiError: 429 `quota_export`, or `trop_de_requetes` if the organisation has `most_running` exports running.
+        StoreUnavailable: nothing was reserved.
     """
     limit, now = request.caller.plan.exports_par_mois, request.now
-    answer = await request.store.reserve(request.account.id, limit, at_once, held, now)
-    if not isinstance(answer, Refusal):
-        return answer
-    if answer.reason == "quota":
-        raise _quota_export(request, answer.meter)
-    quota = counter_headers.quota("debit", at_once, at_once, now + timedelta(seconds=_RETRY_AFTER))
-    error = ApiError("exports_simultanes", quota=quota, retry_after=_RETRY_AFTER)
-    error.headers |= export_headers(request, answer.meter)
+    outcome = await request.store.reserve(request.account.id, limit, most_running, lifetime, now)
+    if not isinstance(outcome, Refusal):
+        return outcome
+    if outcome.reason == "quota":
+        raise _quota_export(request, outcome.meter)
+    quota = counter_headers.quota(
+        "debit", most_running, most_running, now + timedelta(seconds=_RETRY_SECONDS)
+    )
+    error = ApiError("exports_simultanes", quota=quota, retry_after=_RETRY_SECONDS)
+    error.headers |= export_headers(request, outcome.meter)
     raise error
 
 
 async def count_export(
     request: Request, reservation: Reservation, export: CountedExport, now: datetime
 ) -> Headers:
-    """Count a file that was made, unless it found nothing (F5); return the headers of the exports after it.
+    """Count an exported file, unless it has no companies (F5); return the headers of the counter of exports.
 
     Raises:
         ApiError: 429 `quota_export`: the reservation had expired, and others have used up the quota.
-        StoreUnavailable: not counted, or `maybe_done`.
+        StoreUnavailable: the export was not counted, or with `maybe_done` perhaps counted.
     """
     store = request.store
     if not export.total:
@@ -344,28 +385,31 @@ async def count_export(
 async def count_abandoned_export(
     store: Store, reservation: Reservation, export: CountedExport, now: datetime
 ) -> None:
-    """Count an export that its client did not wait for, though nothing was made. Raises StoreUnavailable."""
+    """Count an export whose client disconnected before the file was ready. Raises StoreUnavailable."""
     await store.commit(reservation, now, export)
 
 
-async def release_export(store: Store, account: str, reservation: str) -> None:
-    """Give back an export that was not made. Raises StoreUnavailable: it is held until it expires."""
-    await store.release(account, reservation)
+async def release_export(store: Store, account: str, reservation_id: str) -> None:
+    """Release the reservation of an export. Raises StoreUnavailable: the reservation stays until it expires."""
+    await store.release(account, reservation_id)
 
 
 async def current_exports(request: Request) -> Headers:
-    """The exports of the month, for a response that costs none."""
+    """The headers of the counter of exports of the month, for a response that costs no export."""
     usage = await request.store.usage(request.account.id, request.caller.plan, request.now)
     return export_headers(request, usage.exports)
 
 
 def export_headers(request: Request, meter: Meter) -> Headers:
-    """The exports of the month."""
+    """The headers of `meter`, the exports of the month, for an account."""
     return counter_headers.exports(request.limits, meter, request.left, request.now)
 
 
 def _quota_export(request: Request, meter: Meter) -> ApiError:
-    """429 with its meters; the remedy is the next plan, or else the date of the reset (F10)."""
+    """The 429 for used-up exports of the month, with their counter (F10).
+
+    The remedy is the next plan, or for the highest plan the date of the reset.
+    """
     reset = counter_headers.iso(meter.reset)
     remedies = remedy(
         request.caller,
@@ -373,7 +417,7 @@ def _quota_export(request: Request, meter: Meter) -> ApiError:
         lambda plan: errors.text("exports_par_mois", count=plan.exports_par_mois),
         errors.text("exports_a_venir", reset=reset),
     )
-    quota, seconds = _daily_refusal(meter, request.now)
+    quota, seconds = _quota_and_seconds(meter, request.now)
     error = ApiError("quota_export", quota=quota, retry_after=seconds, remedy=remedies)
     error.headers |= export_headers(request, meter)
     return error

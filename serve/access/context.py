@@ -1,6 +1,6 @@
 """The values that every request needs: the data, the counters, the limits, the plans.
 
-One context serves a whole process. Nothing in it changes but what `published` holds.
+A process has one context. Its fields are not replaced; a new generation replaces the content of `published`.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,12 +20,13 @@ from serve.contract.feature import Product
 from serve.generation.current_generation import CurrentGeneration
 from serve.observe.metrics import Metrics
 
+# Returns the current time in UTC.
 Clock = Callable[[], datetime]
 S = TypeVar("S")
 
 
 def utc_now() -> datetime:
-    """The clock of a server."""
+    """The clock of a server: the current time in UTC."""
     return datetime.now(UTC)
 
 
@@ -34,8 +35,12 @@ class ServerContext:
     """The values that every request needs.
 
     Attributes:
+        published: has the served generation, and a new one as soon as that is published.
+        holder: the store of counters, which may not be open yet.
+        gate: the burst limits.
+        lanes: the places for visitors (`loop_guard`): how many requests of a network are answered at the same time.
         offers: JSON of `offre_suivante`, by the slug of a plan.
-        services: what features opened for this process, by its type: the pool of exports, the outbox of mails.
+        services: the objects that features opened in this process, by type: the pool of exports, the outbox of mails.
     """
 
     config: Config
@@ -52,7 +57,7 @@ class ServerContext:
     services: dict[type, Any] = field(default_factory=dict)
 
     def service(self, kind: type[S]) -> S | None:
-        """The service of a type that a feature opened; None where none did."""
+        """The object of this type in `services`; None if no feature has opened one."""
         return self.services.get(kind)
 
 

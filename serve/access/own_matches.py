@@ -1,8 +1,8 @@
-"""The companies that an account matched: a search that names them shows all of them (extensions X19).
+"""The companies that an account has matched: a search for these companies shows all of them (extensions X19).
 
-A match says which companies its lines mean (`Result.matched`), and a search which companies it names, where the plan
-would show fewer (`PreparedCall.find_named`). Without its store a match is answered and not remembered, and the plan
-decides how much a search shows: neither is worth a 503.
+`Result.matched` has the companies that a match assigned to its lines. `PreparedCall.find_named` looks up the companies
+that a search names, if the plan would show fewer. If the store fails, the request is still answered: a match is not
+remembered, and a search shows as many companies as the plan allows.
 """
 
 import logging
@@ -16,7 +16,7 @@ from quota.store.interface import Store
 from serve.access.call import Request
 from serve.access.counter_headers import plan_limits
 from serve.contract.parameters import MOST_IDS
-from serve.generation.company_ids import FoundCompanies
+from serve.generation.company_ids import ResolvedCompanies
 from serve.observe.log import RequestTrace
 
 _log: Final = logging.getLogger("serve.access.own_matches")
@@ -25,26 +25,29 @@ _log: Final = logging.getLogger("serve.access.own_matches")
 async def remember(
     store: Store, account: str, matched: Sequence[tuple[str, str]], trace: RequestTrace
 ) -> None:
-    """Remember the companies that lines of a list mean, or that a person chose for them."""
+    """Remember in the store which companies were matched to lines of a list, by the server or by a person."""
     try:
-        await store.submit(activity.note_matches, account, _texts(matched))
+        await store.submit(activity.note_matches, account, _stored_names(matched))
     except StoreUnavailable as error:
         _warn("matches are not remembered", error, trace)
 
 
-async def show_named(request: Request, named: FoundCompanies) -> None:
-    """Let the account see all companies that its search names, if it matched all of them that exist."""
+async def show_named(request: Request, named: ResolvedCompanies) -> None:
+    """Let an account see all companies that its search names, if the account has matched each one that exists.
+
+    `request.named` is set. If all are matched, the plan and limits of the request grow to the size of any such list.
+    """
     request.named = named
-    if not named.known:
+    if not named.existing:
         return
     try:
         is_matched = await request.store.read(
-            activity.are_matched, request.account.id, _texts(named.known)
+            activity.are_matched, request.account.id, _stored_names(named.existing)
         )
     except StoreUnavailable as error:
         _warn("matches cannot be read", error, request.trace)
         return
-    if is_matched:
+    if is_matched:  # the plan of this request gets limits that no list of `ids` can pass
         plan = replace(
             request.caller.plan,
             resultats_par_recherche=max(MOST_IDS, request.caller.plan.resultats_par_recherche),
@@ -54,9 +57,11 @@ async def show_named(request: Request, named: FoundCompanies) -> None:
         request.limits = plan_limits(plan, request.context.config.debit)
 
 
-def _texts(companies: Sequence[tuple[str, str]]) -> list[str]:
+def _stored_names(companies: Sequence[tuple[str, str]]) -> list[str]:
+    """Companies as the store writes them: `EE/10000018`."""
     return [f"{iso2}/{identifier}" for iso2, identifier in companies]
 
 
 def _warn(problem: str, error: StoreUnavailable, trace: RequestTrace) -> None:
+    """Log a failure of the store that the caller does not see."""
     _log.warning("%s: %s", problem, error, extra={"fields": {"request_id": trace.request_id}})

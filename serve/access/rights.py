@@ -1,18 +1,18 @@
-"""The caller of a request, the rights of the plan that applies, and the plan that is proposed next.
+"""The caller of a request, the rights of the effective plan, and the next plan to propose.
 
-No Authorization header means a visitor (A4). One header `Bearer <key>` whose key belongs to an
-account means that account, at its effective plan (A7). Anything else is a refused key: the caller is
-served as a visitor, with status 401 (A1), and a revoked key looks like one that never existed. All
-later checks use the plan, never the header.
+A request without an Authorization header comes from a visitor (A4). One header `Bearer <key>` with the key of an
+account identifies that account, at its effective plan (A7). Anything else is a refused key: the caller is served as a
+visitor, with status 401 (A1). A revoked key and a key that never existed get the same answer. Later checks use the plan
+and not the header.
 
-The rows that a plan shows of a search and has in a file (contract C) are pure arithmetic on its figures. `total` never
-enters a clamp and no clamp ever enters `total` (§8.2 rule 3). offset + limit never passes the cap of the plan, so
-paging is no way around it (§8.2 rule 2).
+The numbers of rows that a plan shows of a search and writes to a file (contract C) are computed from the figures of the
+plan. `total` does not depend on the limits of a plan, and the limits do not depend on `total` (§8.2 rule 3). offset +
+limit never exceeds the cap of the plan, so paging cannot get around the cap (§8.2 rule 2).
 
-The plan that is proposed next is `offre_suivante` (§2.3) and the remedy of a reached limit (§4.6, §7). The plans file
-says which plan follows which (contract C1: `marches` and `carte` are never proposed); the price of a month and the
-shape are computed here. The modules of §8 make analyses (extension X11): a plan or an account has them, may try them,
-or is told the first plan that has them.
+The next plan is `offre_suivante` (§2.3) and the remedy of a reached limit (§4.6, §7). The plans file has the order of
+the plans (contract C1: `marches` and `carte` are never proposed); the monthly price is computed here. The modules of §8
+make analyses (extension X11): a plan or an account has a module, has trials of it, or gets the name of the first plan
+that has it.
 """
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -30,27 +30,27 @@ from serve.contract.errors import ApiError
 from serve.contract.seed_tables import analysis_credits
 from serve.contract.text import Text
 
-VISITOR: Final = "visiteur"
+VISITOR: Final = "visiteur"  # the slug of the plan of visitors
 
-# The modules, as plans and `prices` name them.
+# The modules, as plans and `seeds/analyses.csv` name them.
 ENTREPRISE: Final = "entreprise"
 MARCHE: Final = "marche"
 
-# Annual billing costs 10 % less than twelve months (§2.3, contract C3).
-_YEAR: Final = Decimal(12) * Decimal("0.9")
+# A year of annual billing costs as much as 10.8 months billed monthly: 10 % less than twelve (§2.3, contract C3).
+_YEAR_IN_MONTHS: Final = Decimal(12) * Decimal("0.9")
 _CENT: Final = Decimal("0.01")
-# The figures that a plan has by the same name.
-_SAME: Final = {one.name for one in fields(Offre)} & {
-    one.name for one in fields(Plan) if one.name != "prix_annuel_eur"
+# The fields that `Offre` takes unchanged from `Plan`; the price of a year is a Decimal in `Plan`, a number in `Offre`.
+_COMMON_FIELDS: Final = {field.name for field in fields(Offre)} & {
+    field.name for field in fields(Plan) if field.name != "prix_annuel_eur"
 }
 
 
 class Caller(NamedTuple):
-    """The effective plan of a request.
+    """The caller of a request, with its effective plan.
 
     Attributes:
-        refused: the request had a key, which is not valid.
-        account: None for visitors, and for anyone who is served as a visitor.
+        refused: the request has a key that is not valid.
+        account: None for visitors, and for callers with a refused key.
     """
 
     plan: Plan
@@ -59,13 +59,16 @@ class Caller(NamedTuple):
 
     @property
     def souscrit(self) -> str | None:
-        """The plan that is paid for, where another plan applies (A7)."""
+        """The plan that the account pays for, if its keys are served as `free` for lack of the API tool (A7).
+
+        None if the keys are served with the plan that the account pays for.
+        """
         if self.account is None or self.account.plan == self.plan.slug:
             return None
         return self.account.plan
 
     def plan_keys(self) -> dict[str, Any]:
-        """The keys of an answer for the effective plan, and for the plan that is paid for, if that differs (A7)."""
+        """The keys of an answer that name the effective plan; for lack of the API tool, also the paid plan (A7)."""
         paid = {"plan_souscrit": self.souscrit, "outil_api": False} if self.souscrit else {}
         return {"plan": self.plan.slug, **paid}
 
@@ -75,10 +78,12 @@ async def identify(
     plans: Mapping[str, Plan],
     find: Callable[[str], Awaitable[Account | None]],
 ) -> Caller:
-    """The caller behind the Authorization headers of a request: none, one, or too many.
+    """The caller that the Authorization headers of a request name: an account, or a visitor if there is no header.
+
+    A key that no account has, or several headers, give a visitor with `refused`, whose request is answered with 401.
 
     Args:
-        find: the account of a key; it is not called for text that cannot be a key.
+        find: finds the account of a key.
 
     Raises:
         StoreUnavailable: from `find`.
@@ -93,7 +98,7 @@ async def identify(
 
 
 def token(header: str) -> str | None:
-    """The token of a bearer header (RFC 6750 §2.1), or None; the scheme ignores case.
+    """The token of a bearer header (RFC 6750 §2.1), or None; `Bearer` can be in upper or lower case.
 
     >>> token("bearer  abc"), token("Bearer"), token("Basic abc"), token("Bearer a b")
     ('abc', None, None, None)
@@ -107,106 +112,106 @@ def token(header: str) -> str | None:
 
 
 class Window(NamedTuple):
-    """The rows that a caller may ask for: at most `limit` (>= 0) from `offset` (echoed as it is)."""
+    """The rows of a result page: at most `limit` (>= 0) from `offset`, which is echoed unchanged."""
 
     limit: int
     offset: int
 
 
-def apercu(plan: Plan) -> bool:
-    """Is this the preview for unidentified callers (§2.2)?"""
+def is_visitor_plan(plan: Plan) -> bool:
+    """Whether this is the plan of visitors, who get a preview (§2.2)."""
     return plan.slug == VISITOR
 
 
 def most_rows(plan: Plan) -> int:
-    """The most rows that a call of the plan shows (B19)."""
+    """The most rows that one call can return (B19)."""
     return min(plan.resultats_par_recherche, plan.lignes_par_appel)
 
 
 def page_rows(plan: Plan, limit: int) -> int:
-    """The rows of a page of which `limit` are asked for: at most those of a call (B19)."""
+    """The rows of one result page for a requested `limit`: at most the rows of a call (B19)."""
     return min(limit, plan.lignes_par_appel)
 
 
-def file_rows(plan: Plan, asked: int | None) -> int:
-    """The most companies of a file: as many as are asked for, at most those of an export (F1); None asks for all."""
-    return min(asked or plan.lignes_par_export, plan.lignes_par_export)
+def file_rows(plan: Plan, requested: int | None) -> int:
+    """The most companies in a file: `requested` or, if that is None or more, the limit of an export (F1)."""
+    return min(requested or plan.lignes_par_export, plan.lignes_par_export)
 
 
 def file_statements(plan: Plan) -> int:
-    """The most companies of a file that have their statements there (F7); 0 without the right to statements."""
+    """The most companies with statements in a file (F7); 0 without the right to statements."""
     return plan.societes_avec_comptes_par_export if plan.etats_financiers else 0
 
 
 def window(plan: Plan, limit: int, offset: int) -> Window:
-    """The effective limit and offset (B19); a visitor's offset is locked at 0 (§5 rule 2)."""
-    start = 0 if apercu(plan) else offset
+    """The limit and offset of a call within its plan (B19); a visitor's offset is always 0 (§5 rule 2)."""
+    start = 0 if is_visitor_plan(plan) else offset
     cap = plan.resultats_par_recherche
     return Window(max(0, min(limit, most_rows(plan), cap - start)), start)
 
 
 def visible_rows(plan: Plan, total: int) -> int:
-    """The companies that the plan shows of `total`."""
+    """The number of companies, of `total`, that the plan shows."""
     return min(total, plan.resultats_par_recherche)
 
 
 def effective_limit(window: Window, total: int) -> int:
-    """The limit to echo: 0 where the offset is past the total (B20).
+    """The limit to echo: 0 if the offset is past the total (B20).
 
-    An offset of 0 is past nothing, so an empty result echoes the limit of contract C.
+    An offset of 0 is never past the total, so an empty result echoes the limit of the plan (contract C).
     """
     return 0 if window.offset and window.offset >= total else window.limit
 
 
 def next_offset(plan: Plan, window: Window, total: int) -> int | None:
-    """The offset of the next page, or None where no other row can be reached (B20)."""
+    """The offset of the next page; None if there is no further row to show (B20)."""
     after = window.offset + window.limit
-    # A visitor's offset is locked: no next page, whatever is left.
-    if apercu(plan) or not window.limit or after >= visible_rows(plan, total):
+    # A visitor's offset is always 0, so there is no next page.
+    if is_visitor_plan(plan) or not window.limit or after >= visible_rows(plan, total):
         return None
     return after
 
 
 def offers(plans: Mapping[str, Plan]) -> Mapping[str, bytes]:
-    """For the slug of each plan, the JSON of its `offre_suivante`; `null` for the highest."""
+    """The JSON of `offre_suivante` by slug of the plan; `null` for the highest plan."""
     return {slug: orjson.dumps(offer(plan, plans)) for slug, plan in plans.items()}
 
 
 def offer(plan: Plan, plans: Mapping[str, Plan]) -> Offre | None:
-    """The `offre_suivante` of a plan; None for the highest."""
+    """The `offre_suivante` of a plan: the next plan with its prices and figures; None for the highest plan."""
     following = plans.get(plan.suivant)
     if following is None:
         return None
     annual = following.prix_annuel_eur or Decimal(0)  # quota.plans: a proposed plan has a price
     return Offre(
         plan=following.slug,
-        prix_mensuel_eur=_number(monthly_price(following)),
-        prix_annuel_eur=_number(annual),
-        url="/tarifs" if annual else "/inscription",
-        **{name: getattr(following, name) for name in _SAME},
+        prix_mensuel_eur=_json_number(monthly_price(following)),
+        prix_annuel_eur=_json_number(annual),
+        url="/tarifs" if annual else "/inscription",  # the free plan is opened by signing up
+        **{name: getattr(following, name) for name in _COMMON_FIELDS},
     )
 
 
 def monthly_price(plan: Plan) -> Decimal:
-    """The price of one month billed monthly, in euros (C3); 0 where no price is published."""
-    return ((plan.prix_annuel_eur or Decimal(0)) / _YEAR).quantize(_CENT, ROUND_HALF_UP)
+    """The price of a month billed monthly, in euros (C3); 0 if no price is published."""
+    return ((plan.prix_annuel_eur or Decimal(0)) / _YEAR_IN_MONTHS).quantize(_CENT, ROUND_HALF_UP)
 
 
 def remedy(
-    caller: Caller, plans: Mapping[str, Plan], figure: Callable[[Plan], Text], otherwise: Text
+    caller: Caller, plans: Mapping[str, Plan], limit_text: Callable[[Plan], Text], no_remedy: Text
 ) -> Text:
-    """The remedy of a reached limit: the API tool for a plan that is paid for without it, else the next plan.
+    """The remedy of a reached limit: the paid API option if the caller's plan lacks it, else the next plan.
 
     Args:
-        figure: what a plan allows: `1000 appels par jour`, `1000 calls a day`.
-        otherwise: the text where there is no remedy.
+        limit_text: the text of a plan's limit: `1000 appels par jour`, `1000 calls a day`.
+        no_remedy: the text for the highest plan, which has no remedy.
     """
-    if (missing := tool_remedy(caller, plans, figure)) is not None:
-        return missing
+    if (tool := tool_remedy(caller, plans, limit_text)) is not None:
+        return tool
     following = plans.get(caller.plan.suivant)
     if following is None:
-        return otherwise
-    name, allowed = Text(following.nom, following.nom_en), figure(following)
+        return no_remedy
+    name, allowed = Text(following.nom, following.nom_en), limit_text(following)
     if lacks_tool(caller, following):
         price = following.outil_api_eur
         return errors.text("offre_suivante_et_outil", plan=name, allowed=allowed, price=price)
@@ -214,44 +219,45 @@ def remedy(
 
 
 def tool_remedy(
-    caller: Caller, plans: Mapping[str, Plan], figure: Callable[[Plan], Text]
+    caller: Caller, plans: Mapping[str, Plan], limit_text: Callable[[Plan], Text]
 ) -> Text | None:
-    """The API tool, where the plan that is paid for lacks it (A7); None for all others."""
+    """The remedy of buying the API tool, if the paid plan lacks it (A7); else None."""
     if caller.souscrit is None:
         return None
     paid = plans[caller.souscrit]
     name, price = Text(paid.nom, paid.nom_en), paid.outil_api_eur
-    return errors.text("offre_payee", plan=name, price=price, allowed=figure(paid))
+    return errors.text("offre_payee", plan=name, price=price, allowed=limit_text(paid))
 
 
 def lacks_tool(caller: Caller, plan: Plan) -> bool:
-    """Would the keys of the caller be served at the free level on `plan`, for want of the API tool?"""
+    """Whether the caller would have to buy the API tool with `plan`; without it, keys are served at the free level."""
     return plan.outil_api == OPTION and not (caller.account and caller.account.outil_api)
 
 
-def _number(amount: Decimal) -> int | float:
-    """A JSON number without a needless `.0`."""
+def _json_number(amount: Decimal) -> int | float:
+    """An amount as a number for JSON: an int if it is whole, so that no `.0` is written."""
     return int(amount) if amount == amount.to_integral_value() else float(amount)
 
 
 class AnalysisTerms(NamedTuple):
-    """What an analysis costs a caller: credits, or one of `trials` a month at no credits."""
+    """The price of an analysis: `cost` in credits, or one of the `trials` of a month at no credits."""
 
     cost: int
     trials: int | None = None
 
 
 def terms(caller: Caller, module: str, plans: Mapping[str, Plan]) -> AnalysisTerms:
-    """The terms of an analysis.
+    """The price of an analysis: credits if the caller has the module, else a trial if its plan has trials.
 
     Raises:
-        ApiError: 403 `module_non_inclus`.
+        ApiError: 403 `module_non_inclus`; its remedy is the API tool if the paid plan would allow the analysis with it.
     """
     plan = caller.plan
     if module in _modules(plan, caller.account):
         return AnalysisTerms(analysis_credits()[module])
     if plan.essais_par_mois:
         return AnalysisTerms(0, plan.essais_par_mois)
+    # The paid plan is not effective, because the API tool is missing: with the tool it may allow the analysis.
     if caller.souscrit is not None:
         plan = plans[caller.souscrit]
         if module in _modules(plan, caller.account) or plan.essais_par_mois:
@@ -263,19 +269,19 @@ def terms(caller: Caller, module: str, plans: Mapping[str, Plan]) -> AnalysisTer
                 plan=Text(plan.nom, plan.nom_en),
                 price=plan.outil_api_eur,
             )
-    offer = plans[first_plan_with(module, plan, plans)]
-    error = ApiError("module_non_inclus", module=module, offre=offer.slug)
-    if lacks_tool(caller, offer):
-        error.add_remedy(errors.text("outil_necessaire", price=offer.outil_api_eur))
+    offered = plans[first_plan_with(module, plan, plans)]
+    error = ApiError("module_non_inclus", module=module, offre=offered.slug)
+    if lacks_tool(caller, offered):
+        error.add_remedy(errors.text("outil_necessaire", price=offered.outil_api_eur))
     raise error
 
 
 def _modules(plan: Plan, account: Account | None) -> Sequence[str]:
-    """The modules of a plan, or those that its account has bought."""
+    """The modules of a plan; of a custom plan (`sur_mesure`), the modules that the account has bought."""
     return account.modules if plan.sur_mesure and account else plan.modules
 
 
 def first_plan_with(module: str, plan: Plan, plans: Mapping[str, Plan]) -> str:
-    """The first plan of the grid that has a module, and all those of the caller's plan."""
-    wanted = {module, *plan.modules}
-    return next(slug for slug, other in plans.items() if wanted <= set(other.modules))
+    """The slug of the first plan, in the order of the plans file, with this module and all modules of `plan`."""
+    modules = {module, *plan.modules}
+    return next(slug for slug, offered in plans.items() if modules <= set(offered.modules))

@@ -1,4 +1,4 @@
-"""Objects that several answers have: the plan and the next one, an error, the figures of a limit."""
+"""Objects of several answers: a plan, the next plan, an error, the figures of a limit."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Annotated, Any, Final
@@ -16,37 +16,43 @@ from serve.contract.declaration import (
     TextOf,
 )
 
-_VISITOR: Final = "visiteur"
+_VISITOR: Final = "visiteur"  # the slug of the plan of visitors
 
+# The slug of a plan.
 CodePlan = Annotated[str, ComponentName("CodePlan"), KnownValues(SLUGS)]
-# A plan that can be bought.
+# A plan that can be bought; the plan of visitors cannot.
 CodeOffre = Annotated[str, KnownValues(tuple(slug for slug in SLUGS if slug != _VISITOR))]
-# With `plan_souscrit`, where the plan that is paid for lacks the API tool (contract A7).
+# The key `outil_api`: sent with `plan_souscrit` if the paid plan lacks the API tool (contract A7).
 OutilApi = Annotated[bool, TextOf("OutilApi")]
 # A company as it is stored; serve/contract/tables/fields.csv describes its fields.
 Societe = Annotated[Mapping[str, Any], ComponentName("Societe")]
 
 
 class Activite(Component):
+    """A NACE class with its French and English labels."""
+
     nace: str
     libelle: str
     libelle_en: str
 
 
 def activities_of(classes: Iterable[str]) -> list[Activite]:
-    """Classes of NACE with their labels."""
-    named = ((code, *seed_tables.activity_labels(code)) for code in classes)
-    return [Activite(nace=code, libelle=fr, libelle_en=en) for code, fr, en in named]
+    """NACE classes with their labels."""
+    labels = ((code, *seed_tables.activity_labels(code)) for code in classes)
+    return [Activite(nace=code, libelle=fr, libelle_en=en) for code, fr, en in labels]
 
 
 # The classes that `activite` names (X13).
 ActivitesComprises = Annotated[Sequence[Activite], TextOf("ActivitesComprises")]
 
 
+# The page on which a plan is bought, or the free plan is opened.
 PageOffre = Annotated[str, KnownValues(("/inscription", "/tarifs"))]
 
 
 class Offre(Component):
+    """A plan to propose, with its prices, limits and rights (§2.3)."""
+
     plan: CodeOffre
     nom: str
     nom_en: str
@@ -64,20 +70,27 @@ class Offre(Component):
 
 
 class Erreur(Component):
+    """The code of an error and its message (§2.6)."""
+
     code: str
     message: str
 
 
 class CoutEtSolde(Component, name="Credits"):
+    """The price that was refused, the credits left, and the next reset of the credits (D10)."""
+
     cout: int
     solde: int
     reinitialisation: Moment
 
 
+# The counter that is used up: calls of the day, exports or trials of the month, or a burst limit.
 TypeQuota = Annotated[str, KnownValues(("appels_jour", "exports_mois", "essais_mois", "debit"))]
 
 
 class Quota(Component):
+    """A counter that is used up: its limit, its use, and its next reset (D4)."""
+
     type: TypeQuota
     limite: int
     utilise: int
@@ -85,15 +98,15 @@ class Quota(Component):
     reinitialisation: Moment
 
 
-# Words that tell why a figure is null (serve/contract/reasons.py); its code stands in `motif_code`.
+# The reason why a figure is null, in words (serve/contract/reasons.py); `motif_code` has its code.
 Motif = Annotated[str, TextOf("Motif")]
 
-# JSON of the next plan, which is the same for all answers to a caller.
+# JSON of the next plan, encoded once for each plan.
 OffreSuivante = Annotated[bytes, EncodedJson(Offre | None)]
 
 
 class SocieteNommee(DeclaredObject):
-    """A company by its key and its name; the row of a field says which company."""
+    """A company by its key and its name; the text of the field says which company it is."""
 
     iso2: str
     id: str
@@ -101,6 +114,8 @@ class SocieteNommee(DeclaredObject):
 
 
 class DetailsErreur(DeclaredObject):
+    """All keys that errors can have in addition to `erreur`; error_codes.csv has the keys of each code (G6)."""
+
     pays_inconnus: Sequence[str]
     secteurs_inconnus: Sequence[str]
     sous_secteurs_inconnus: Sequence[str]

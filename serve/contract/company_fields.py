@@ -17,7 +17,7 @@ DATE: Final = "date"
 LINK: Final = "lien"
 TRUTH: Final = "booleen"
 TEXTS: Final = "liste"
-# The JSON types of those that are no texts.
+# The JSON types of the kinds whose values are not strings in JSON.
 _JSON_TYPES: Final[Mapping[str, str]] = {
     WHOLE: "integer", YEAR: "integer", AMOUNT: "number", TRUTH: "boolean", TEXTS: "array",
 }  # fmt: skip
@@ -28,8 +28,10 @@ class Field:
     """A field of a company: the kind of its values, and its heading and definition by language.
 
     Attributes:
-        nullable: whether it is null where the register has no value.
-        in_tools: whether the tools for language models show it of every company that a search finds.
+        champ: its key in `Societe`.
+        genre: its kind, such as TEXT.
+        nullable: whether the value is null where the register has none.
+        in_tools: whether tools for language models show the field in search results.
     """
 
     champ: str
@@ -41,13 +43,13 @@ class Field:
 
     @property
     def json_type(self) -> str:
-        """The type of its values in JSON; an `array` is one of texts."""
+        """The JSON type of the values; the items of an `array` are strings."""
         return _JSON_TYPES.get(self.genre, "string")
 
 
 @cache
 def fields() -> tuple[Field, ...]:
-    """All fields, in the order of `Societe`."""
+    """The fields of a company, from `tables/fields.csv`, in the order of `Societe`."""
     return tuple(
         Field(
             row["champ"],

@@ -1,14 +1,14 @@
-"""Declaration of an object of an answer or a body, and its JSON Schema (2020-12).
+"""Declarations of the objects in answers and bodies, and their JSON Schemas (2020-12).
 
 An object is a class with a line for each field, in the order in which the fields are sent. Its texts are rows of
-`texts.csv` of its feature, or of `serve/contract/tables/` where several features have the object:
+`texts.csv` of its feature, or of `serve/contract/tables/` if several features use the object:
 
     class Ville(Component):    Ville,,Une ville.,A town.
         nom: str               Ville,nom,Le nom.,Name.
         n: Count               Ville,n,Les sociétés.,Companies.
 
-A subclass has the rows of its bases. A field without a row has the text of its type: an object, or a type with a name
-of its own, such as `Annotated[int, TextOf("Exercice")]`. A type also has the limits of its values.
+A subclass inherits the rows of its bases. A field without a row has the text of its type: an object, or a named type
+such as `Annotated[int, TextOf("Exercice")]`. A type also has the limits of its values.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,24 +42,26 @@ class AbsentKey(Enum):
     ABSENT = "absent"
 
     def __bool__(self) -> Literal[False]:
+        """False, so that `value or default` gives the default for an absent key."""
         return False
 
 
+# The value of a field whose key the answer leaves out.
 ABSENT: Final = AbsentKey.ABSENT
 
 
 class Keywords:
-    """Keywords of JSON Schema that a type does not say: `Keywords(minimum=0)`."""
+    """Keywords of JSON Schema that a Python type cannot express: `Keywords(minimum=0)`."""
 
     def __init__(self, **keywords: Any) -> None:
         self.keywords = keywords
 
 
 class KnownValues(NamedTuple):
-    """The values that a text has today. No enum: a client made of this must survive a new one (X0).
+    """The values that a string has today. The schema has no enum, so that generated clients accept new values (X0).
 
     Attributes:
-        closed: there are no others (X19).
+        closed: whether no value will be added later (X19).
     """
 
     values: tuple[str, ...]
@@ -67,23 +69,24 @@ class KnownValues(NamedTuple):
 
 
 class EncodedJson(NamedTuple):
-    """The type of a value that is JSON already: bytes, which are sent as they are, or dictionaries."""
+    """Marks a value that is already JSON (bytes or dictionaries) and is sent unchanged; `kind` is its declared type."""
 
     kind: Any
 
 
 class ComponentName(NamedTuple):
-    """The name of a component that is no object; its text is the row of this name."""
+    """The name of a component that is not an object; its text is the row of this name."""
 
     name: str
 
 
 class TextOf(NamedTuple):
-    """The row with the text of a type that several fields have, or the items of a list."""
+    """The name of the row with the text of a type, for a type of several fields or of the items of a list."""
 
     name: str
 
 
+# Whole numbers from 0, and from 1.
 Count = Annotated[int, Keywords(minimum=0)]
 Positive = Annotated[int, Keywords(minimum=1)]
 # A time in UTC, as serve/access/counter_headers.py writes it.
@@ -92,11 +95,12 @@ Moment = Annotated[str, Keywords(format="date-time")]
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class DeclaredObject:
-    """An object that documents write out where it is used. That of a body is `closed`: it has no other keys."""
+    """An object that documents describe in each place of its use. A body is `closed`: other keys are refused."""
 
     is_closed: ClassVar[bool]
 
     def __init_subclass__(cls, *, closed: bool = False) -> None:
+        """Make the declared class a dataclass, so that a declaration is a line for each field."""
         super().__init_subclass__()
         # Without slots: orjson writes the dictionary of an object, which is several times as fast.
         dataclass(frozen=True, kw_only=True)(cls)
@@ -104,17 +108,18 @@ class DeclaredObject:
 
 
 class Component(DeclaredObject):
-    """An object that documents refer to by a name: `name`, or else that of the class."""
+    """An object that documents refer to by name: `name`, or the name of the class."""
 
     component_name: ClassVar[str] = ""
 
     def __init_subclass__(cls, *, name: str = "", closed: bool = False) -> None:
+        """Set the name by which documents refer to the declared class."""
         super().__init_subclass__(closed=closed)
         cls.component_name = name or cls.__name__
 
 
 class AnswerObject(Component):
-    """An object that is a whole answer, and its bytes."""
+    """An object that is a complete answer, not a part of one."""
 
     def json(self) -> bytes:
         """The answer as JSON, without the keys that are absent."""
@@ -129,24 +134,27 @@ def encode(answer: Mapping[str, Any]) -> bytes:
 def body_of_parameters(
     name: str, parameters: Sequence[Parameter], base: type[DeclaredObject] = Component
 ) -> type[DeclaredObject]:
-    """The object of a body with a field for each parameter, each of which may be left out."""
-    hints = {one.name: Annotated[Any | AbsentKey, one] for one in parameters}
+    """The object of a body with an optional field for each parameter."""
+    hints = {parameter.name: Annotated[Any | AbsentKey, parameter] for parameter in parameters}
     return type(name, (base,), {"__annotations__": hints}, closed=True)
 
 
 def component_name(kind: Any) -> str:
-    """The name that documents have for a type; "" if they write it out."""
+    """The name of a type in documents; "" if documents describe the type in each place of its use."""
     if isinstance(kind, type) and issubclass(kind, Component):
         return kind.component_name
-    named = _note(kind, ComponentName)
+    named = _annotation_of(kind, ComponentName)
     return named.name if named else ""
 
 
 def text_of(kind: Any) -> Text | None:
-    """The text of a type with a name; None for another one."""
+    """The description of a type for documents; None if it has none.
+
+    A class is described in `texts.csv` under its name, another type under the name in its annotation.
+    """
     if isinstance(kind, type):
         return feature_texts().get((kind.__name__, ""))
-    named = _note(kind, ComponentName) or _note(kind, TextOf)
+    named = _annotation_of(kind, ComponentName) or _annotation_of(kind, TextOf)
     return feature_texts().get((named.name, "")) if named else None
 
 
@@ -162,13 +170,16 @@ def members(answer: DeclaredObject) -> dict[str, Any]:
 
 # -- JSON Schema ------------------------------------------------------------------------
 
-Schema = dict[str, Any]
+JsonSchema = dict[str, Any]
 N = TypeVar("N")
 
-_NAMES: Final[Mapping[Any, str]] = {
+# The JSON Schema type of each Python type.
+_JSON_TYPES: Final[Mapping[Any, str]] = {
     int: "integer", float: "number", str: "string", bool: "boolean", Mapping: "object",
     Sequence: "array",
 }  # fmt: skip
+# Templates that add the values or the default of a field to its text: `_TODAY` for a list of values that may grow,
+# `_ONE_OF` for a list that is complete.
 _TODAY: Final = Text(
     "{text} Aujourd’hui {values} ; d’autres peuvent venir.",
     "{text} Today {values}; others may come.",
@@ -178,21 +189,21 @@ _ONE_OF: Final = Text("{text} L’un de {values}.", "{text} One of {values}.")
 _DEFAULT: Final = Text("{text} Par défaut `{value}`.", "{text} By default `{value}`.")
 
 
-def schema(kind: Any, lang: Lang, text: Text | None = None) -> Schema:
-    """The schema of a type where it is used; `text` is that of the place, if it is not the text of the type."""
-    if parameter := _note(kind, Parameter):
-        return _member(parameter, lang)
-    if encoded := _note(kind, EncodedJson):
+def schema(kind: Any, lang: Lang, text: Text | None = None) -> JsonSchema:
+    """The schema of a type in a field or a list: a reference if the type has a name; `text` replaces its own text."""
+    if parameter := _annotation_of(kind, Parameter):
+        return _parameter_schema(parameter, lang)
+    if encoded := _annotation_of(kind, EncodedJson):
         return schema(encoded.kind, lang, text)
     if get_origin(kind) in (Union, UnionType):
-        return _union([one for one in get_args(kind) if one is not AbsentKey], lang, text)
+        return _union([member for member in get_args(kind) if member is not AbsentKey], lang, text)
     if name := component_name(kind):
         return reference(name)
     return component_schema(kind, lang, text)
 
 
-def component_schema(kind: Any, lang: Lang, text: Text | None = None) -> Schema:
-    """The schema of a type that is written out, and never null.
+def component_schema(kind: Any, lang: Lang, text: Text | None = None) -> JsonSchema:
+    """The complete schema of a type that is neither a union nor JSON in bytes, without a reference to itself.
 
     >>> from serve.contract.answers import CoutEtSolde
     >>> component_schema(CoutEtSolde, "en")["properties"]["solde"]
@@ -205,63 +216,67 @@ def component_schema(kind: Any, lang: Lang, text: Text | None = None) -> Schema:
     if bare is Any:
         return {}
     origin = get_origin(bare) or bare
-    described: Schema = {"type": _NAMES[origin]}
+    json_schema: JsonSchema = {"type": _JSON_TYPES[origin]}
     if text:
-        described["description"] = text.in_language(lang)
-    if values := _note(kind, KnownValues):
-        listed = ", ".join(f"`{value}`" for value in values.values)
-        sentence = _ONE_OF if values.closed else _TODAY
-        described["description"] = sentence.in_language(lang).format(
-            text=described["description"], values=listed
+        json_schema["description"] = text.translation(lang)
+    if values := _annotation_of(kind, KnownValues):
+        value_list = ", ".join(f"`{value}`" for value in values.values)
+        template = _ONE_OF if values.closed else _TODAY
+        json_schema["description"] = template.translation(lang).format(
+            text=json_schema["description"], values=value_list
         )
-        described["examples"] = list(values.values)
+        json_schema["examples"] = list(values.values)
     if origin is Sequence:
-        described["items"] = schema(get_args(bare)[0], lang)
+        json_schema["items"] = schema(get_args(bare)[0], lang)
     elif origin is Mapping:
         key, value = get_args(bare)
-        known, value_schema = _note(key, KnownValues), schema(value, lang)
-        described |= (
-            {"properties": dict.fromkeys(known.values, value_schema)}
-            if known
+        key_values, value_schema = _annotation_of(key, KnownValues), schema(value, lang)
+        json_schema |= (
+            {"properties": dict.fromkeys(key_values.values, value_schema)}
+            if key_values
             else {"additionalProperties": value_schema}
         )
-    if limits := _note(kind, Keywords):
-        described |= limits.keywords
-    return _describe_default(described, lang)
+    if limits := _annotation_of(kind, Keywords):
+        json_schema |= limits.keywords
+    return _describe_default(json_schema, lang)
 
 
-def reference(name: str) -> Schema:
+def reference(name: str) -> JsonSchema:
     """A reference to a component of the document."""
     return {"$ref": f"#/components/schemas/{name}"}
 
 
 def may_be_absent(kind: Any) -> bool:
-    """Can an answer leave a key of this type out?"""
+    """Whether an answer can leave out a key of this type."""
     return AbsentKey in get_args(_bare(kind))
 
 
-def _member(parameter: Parameter, lang: Lang) -> Schema:
-    """A parameter as a field, a text or a number; the description of the body says that a list may be an array.
+def _parameter_schema(parameter: Parameter, lang: Lang) -> JsonSchema:
+    """The schema of a parameter as a field of a body: a string or a number.
 
-    Generators of clients cannot write a field that is a text or an array.
+    A list may also be sent as an array. The schema does not say so, since client generators cannot write a field that
+    is a string or an array; the description of the body does.
     """
-    text = {"description": parameter.description.in_language(lang)}
+    text = {"description": parameter.description.translation(lang)}
     return _describe_default(parameter.schema(words()) | text | parameter.examples, lang)
 
 
-def _describe_default(described: Schema, lang: Lang) -> Schema:
-    """A field whose default is a sentence of its description: generated clients require a field with a default."""
-    default = described.pop("default", None)
+def _describe_default(json_schema: JsonSchema, lang: Lang) -> JsonSchema:
+    """Move a default into the description: generated clients require a field with a `default`."""
+    default = json_schema.pop("default", None)
     if default is not None:
-        described["description"] = _DEFAULT.in_language(lang).format(
-            text=described["description"], value=default
+        json_schema["description"] = _DEFAULT.translation(lang).format(
+            text=json_schema["description"], value=default
         )
-    return described
+    return json_schema
 
 
-def _union(kinds: Sequence[Any], lang: Lang, text: Text | None) -> Schema:
-    """One of several types; a value that has one type or is null has both as its `type`."""
-    schemas = [schema(one, lang, text) for one in kinds if one is not NoneType]
+def _union(kinds: Sequence[Any], lang: Lang, text: Text | None) -> JsonSchema:
+    """The schema of a union.
+
+    A union of a simple type and null is one schema with `"type": [type, "null"]`; other unions are an `anyOf`.
+    """
+    schemas = [schema(member, lang, text) for member in kinds if member is not NoneType]
     if NoneType not in kinds:
         return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
     if len(schemas) == 1 and "$ref" not in schemas[0] and "properties" not in schemas[0]:
@@ -269,17 +284,17 @@ def _union(kinds: Sequence[Any], lang: Lang, text: Text | None) -> Schema:
     return {"anyOf": [*schemas, {"type": "null"}]}
 
 
-def _object(kind: type[DeclaredObject], lang: Lang, text: Text | None) -> Schema:
-    """An object; all keys but those that may be absent are required.
+def _object(kind: type[DeclaredObject], lang: Lang, text: Text | None) -> JsonSchema:
+    """The schema of an object; every key that cannot be absent is required.
 
-    That of an answer is not closed: later versions may add properties (README.md, change policy).
+    The object of an answer is not closed: later versions may add properties (README.md, change policy).
     """
     assert text, f"no row for {kind.__name__} in texts.csv"
     hints = get_type_hints(kind, include_extras=True)
     names = names_of(kind)
-    object_schema: Schema = {
+    object_schema: JsonSchema = {
         "type": "object",
-        "description": text.in_language(lang),
+        "description": text.translation(lang),
         "properties": {name: schema(hints[name], lang, _field_text(kind, name)) for name in names},
     }
     required = [name for name in names if not may_be_absent(hints[name])]
@@ -289,17 +304,19 @@ def _object(kind: type[DeclaredObject], lang: Lang, text: Text | None) -> Schema
 
 
 def _field_text(kind: type[DeclaredObject], name: str) -> Text | None:
-    """The row of a field of an object or of one of its bases; None if the field has the text of its type."""
+    """The text of a field, from the row of its object or of a base; None if the field has the text of its type."""
     rows = (feature_texts().get((base.__name__, name)) for base in kind.__mro__)
     return next((text for text in rows if text), None)
 
 
 def _bare(kind: Any) -> Any:
-    """A type without its annotations."""
+    """The type inside `Annotated`; another type is returned unchanged."""
     return get_args(kind)[0] if get_origin(kind) is Annotated else kind
 
 
-def _note(kind: Any, note: type[N]) -> N | None:
-    """The annotation of a type that is of this class."""
-    notes = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
-    return next((one for one in notes if isinstance(one, note)), None)
+def _annotation_of(kind: Any, annotation_class: type[N]) -> N | None:
+    """The annotation of a type that is of `annotation_class`; None if the type has none of this class."""
+    annotations = get_args(kind)[1:] if get_origin(kind) is Annotated else ()
+    return next(
+        (annotation for annotation in annotations if isinstance(annotation, annotation_class)), None
+    )

@@ -1,9 +1,9 @@
 """The errors of the API (§7, contract G7): `raise ApiError("trop_de_lignes", count=count, most=most)`.
 
 An error is a row of `errors.csv`, in tables/ or in the folder of its feature: its code, its header, and its message in
-French and English (X0), which names the value and the remedy. A row without a code is a part of a message, such as its
-`{why}`. tables/error_codes.csv has the status of a code and the keys beside `erreur` (G6). serve/http turns an ApiError
-into a response. A test holds every use of a row to its placeholders.
+French and English (X0), which names the value and the remedy. A row without a code is a part of a message, such as the
+reason for its placeholder `{why}`. tables/error_codes.csv has the status of a code, and the keys in addition to
+`erreur` (G6). serve/http turns an ApiError into a response. A test compares every use of a row with its placeholders.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,13 +16,14 @@ import orjson
 from serve.contract.secret_mask import mask_keys
 from serve.contract.text import TABLES, Text, ending, read_rows
 
-Suggestions = Mapping[str, Sequence[str]]
+# Known names or values that are similar, by unknown name or value.
+SuggestionsByName = Mapping[str, Sequence[str]]
 
 LANGUAGES: Final = ("fr", "en")  # the first is the default
 
 
 class Code(NamedTuple):
-    """An error code. `extra`: keys that may stand beside `erreur` (G6); `meaning`: for documents."""
+    """An error code. `extra`: the keys in addition to `erreur` (G6); `meaning`: the text for documents."""
 
     status: int
     meaning: Text
@@ -30,22 +31,24 @@ class Code(NamedTuple):
 
 
 class ErrorRow(NamedTuple):
-    """A row of errors.csv. `header`: a line such as `Retry-After: 5`, or ""."""
+    """A row of errors.csv. `header`: a response header such as `Retry-After: 5`, or ""."""
 
     code: str
     header: str
     text: Text
 
 
+# The error codes by name.
 ALL_CODES: Final[Mapping[str, Code]] = MappingProxyType({
     row["code"]: Code(
         int(row["status"]), Text(row["fr"], row["en"]), tuple(row["extra"].split())
     )
     for row in read_rows(TABLES / "error_codes.csv")
 })  # fmt: skip
-# Those that programs get; the others are of pages, and have no meaning in documents.
+# The codes that programs get. The other codes are of pages, and have no text in documents.
 CODES: Final = MappingProxyType({name: code for name, code in ALL_CODES.items() if code.meaning.fr})
 
+# The rows of all errors.csv by name.
 MESSAGES: Final[Mapping[str, ErrorRow]] = {
     row["name"]: ErrorRow(row["code"], row["header"], Text(row["fr"], row["en"]))
     for table in sorted(Path(__file__).parents[1].glob("*/*/errors.csv"))
@@ -54,11 +57,11 @@ MESSAGES: Final[Mapping[str, ErrorRow]] = {
 
 
 def text(name: str, /, **values: object) -> Text:
-    """A message or a part of one, filled."""
+    """The message, or part of a message, in the row `name` of errors.csv, with its placeholders filled by `values`."""
     return MESSAGES[name].text.fill(**values)
 
 
-# The parts of a request that are no parameters, as `parametre` of an error.
+# Values of `parametre` in an error, for parts of a request that are not parameters.
 QUERY_STRING: Final = text("chaine_de_requete")
 HEADER: Final = text("en_tete")
 REQUEST: Final = text("la_requete")
@@ -69,36 +72,38 @@ class ApiError(Exception):
 
     Attributes:
         texts: the message in French and in English.
-        page: another message for people, where `texts` are for programs.
+        page: another message, for pages; None if pages show `texts`.
 
-    It repeats what was sent, but for keys: one may be there by mistake (A5).
+    A message repeats values that the client sent. Keys in these values are masked: a client can send a key in the wrong
+    place by mistake (A5).
     """
 
     page: Text | None = None
 
     def __init__(self, name: str, why: str | Text = "", /, **values: Any) -> None:
-        """
+        """Fill in the message and the header of a row.
+
         Args:
             name: a row of errors.csv.
-            why: its `{why}`, or the row of that text.
-            values: fill the message, `why` and the header. Those that the code declares as `extra` are in the body,
-                too, and a list of them is shown by its first few.
+            why: the text of `{why}`, or the name of its row.
+            values: the placeholders of the message, of `why` and of the header. Values that the code declares as
+                `extra` are in the body too; the message has only the first few items of such a list.
         """
         message = MESSAGES[name]
         declared = ALL_CODES[message.code]
         extra = {key: value for key, value in values.items() if key in declared.extra}
-        shown = values | {
+        placeholders = values | {
             key: _first_few(value)
             for key, value in extra.items()
             if isinstance(value, list | tuple) and not isinstance(value, Text)
         }
         if why:
-            shown["why"] = why if isinstance(why, Text) else text(why, **shown)
-        header, _, line = message.header.partition(": ")
+            placeholders["why"] = why if isinstance(why, Text) else text(why, **placeholders)
+        header_name, _, header_value = message.header.partition(": ")
         self.code = message.code
         self.status = declared.status
-        self.texts = Text(*map(mask_keys, message.text.fill(**shown)))
-        self.headers = {header: line.format_map(shown)} if header else {}
+        self.texts = Text(*map(mask_keys, message.text.fill(**placeholders)))
+        self.headers = {header_name: header_value.format_map(placeholders)} if header_name else {}
         self.extra: dict[str, Any] = {
             key: value.fr if isinstance(value, Text) else mask_keys(value)
             for key, value in extra.items()
@@ -115,23 +120,24 @@ class ApiError(Exception):
         return orjson.dumps({"erreur": self.erreur(lang), **self.extra})
 
     def add_remedy(self, remedy: Text | None) -> None:
-        """Another sentence of the message; None adds nothing."""
+        """Add a sentence to the message; None adds nothing."""
         if remedy is not None:
             self.texts = text("faute_et_remede", error=self.texts, remedy=remedy)
 
     def erreur(self, lang: str) -> dict[str, str]:
-        return {"code": self.code, "message": self.texts.in_language(lang)}
+        """The object `erreur` of the body, in one of LANGUAGES."""
+        return {"code": self.code, "message": self.texts.translation(lang)}
 
 
 def invalid_parameter(name: str | Text, why: str | Text, /, **values: Any) -> ApiError:
-    """The commonest error: a parameter, or another part of the request, that cannot be used."""
+    """The error for a parameter, or another part of the request, that cannot be used."""
     return ApiError("parametre_invalide", why, parametre=name, **values)
 
 
 def unknown_parameters(
-    unknown: Sequence[str], allowed: Sequence[str], suggestions: Suggestions
+    unknown: Sequence[str], allowed: Sequence[str], suggestions: SuggestionsByName
 ) -> ApiError:
-    """Unknown names, never their values: one may be a key put into the URL (contract A5)."""
+    """The error for unknown parameters. The error has the names and not the values, since a value may be a key (A5)."""
     names = ", ".join(allowed)
     remedy = text("parametres_admis", names=names) if allowed else text("parametres_absents")
     return ApiError(
@@ -144,7 +150,7 @@ def unknown_parameters(
 
 
 def no_company(iso2: str, identifiant: str, proches: Sequence[str] = ()) -> ApiError:
-    """No company, or several that it could be; `proches`: the nearest ones, as `UK:00944111`."""
+    """The 404 for an identifier of no company, or of several; `proches` are similar companies, as `UK:00944111`."""
     if proches:
         remedy = text("proches", names=", ".join(proches))
     else:
@@ -159,26 +165,28 @@ def no_company(iso2: str, identifiant: str, proches: Sequence[str] = ()) -> ApiE
     )
 
 
-def uncounted(*, maybe_done: bool) -> ApiError:
-    """The store of counters cannot be used (G9). `maybe_done`: it got the call, and its reply was lost."""
+def store_unavailable(*, maybe_done: bool) -> ApiError:
+    """The error for a store of counters that fails (G9). `maybe_done`: the store may have counted the call."""
     return ApiError("indisponible_incertain" if maybe_done else "indisponible", "sans_compteurs")
 
 
 def not_set_up(why: str, contact: str | None = None, page: str = "") -> ApiError:
-    """`why` is not set up here. Waiting does not help, so there is no Retry-After.
+    """The error for a service that this server lacks. The error has no Retry-After, since waiting does not help.
 
     Args:
-        contact: the address of the operator, where the server has it.
-        page: the text that people are shown instead.
+        why: the name of the row that describes the service.
+        contact: the address of the operator, if the server has it.
+        page: the name of the text for people; "" for the same text.
     """
-    at = ending(contact)
-    error = ApiError("config", why, at=at)
+    address = ending(contact)
+    error = ApiError("config", why, at=address)
     if page:
-        error.page = text(page, at=at)
+        error.page = text(page, at=address)
     return error
 
 
 def _first_few(values: Sequence[str]) -> str:
-    # The arrays have every value, the sentence the first few.
-    shown = ", ".join(value[:100].strip() or repr(value[:100]) for value in values[:10])
-    return f"{shown}, …" if len(values) > 10 else shown
+    """The first ten values, shortened, for a message; the arrays of the body have every value."""
+    # A blank value is shown in quotes, since it would not be visible without them.
+    listed_values = ", ".join(value[:100].strip() or repr(value[:100]) for value in values[:10])
+    return f"{listed_values}, …" if len(values) > 10 else listed_values

@@ -1,18 +1,18 @@
-"""Files for readers, whichever feature writes them: their formats, the columns of their tables (extensions X7), their
-names, guarded cells of CSV, a list of the reader. Pure.
+"""Files for users, of any feature: formats, columns of tables (extensions X7), file names, guarded cells of CSV, and a
+user's list that a workbook shows. Pure.
 
-A table has a column per key of the wire objects, in their order: companies as `Societe` (§2.1), statement lines as
-contract E5 after the country and the identifier of their company. The columns are the same whatever the plan; those
-of contacts are empty without the right to them. Their types are those of the canonical schema of `pipeline`.
+A table has a column for each key of the JSON objects, in their order: companies as `Societe` (§2.1), statement lines
+as in contract E5, after the country and the identifier of the company. The columns do not depend on the plan; the
+columns of contacts are empty without the right to them. Column types are those of the canonical schema of `pipeline`.
 
-The name of an exported file has its scope and its day, for people who keep many.
+The name of an exported file has its filters and its day, so that a user can tell many files apart.
 
-A spreadsheet takes a text that begins with `=`, `+`, `-`, `@`, tab or line break for a formula, and some take the
-full-width forms of these characters. Such a text gets an apostrophe in front, as OWASP advises ("CSV Injection"); so
-does one that has apostrophes or quotes before such a character. Spreadsheets of many countries divide a line at
-semicolons, others at tabs, whatever the quotes say: what follows one inside a text, or a line break, is guarded alike.
-To read the original, remove the first apostrophe wherever such ones stand there before such a character. Numbers are
-never changed.
+A spreadsheet reads a text that begins with `=`, `+`, `-`, `@`, a tab or a line break as a formula; some do so for the
+full-width forms of these characters too. Such a text gets an apostrophe in front, as OWASP advises ("CSV Injection"). A
+text with apostrophes or quotes before such a character gets one too. Some spreadsheets split a line at semicolons,
+others at tabs, even inside quotes. So the text after a semicolon, a tab or a line break inside a cell is guarded in the
+same way. To restore the original, remove the first apostrophe of each run of apostrophes before such a character.
+Numbers are not changed.
 """
 
 import re
@@ -29,6 +29,7 @@ import orjson
 from serve.contract import company_fields, seed_tables
 from shards.query import Query
 
+# The formats of files, as the parameter `format` names them.
 WORKBOOK: Final = "xlsx"
 CSV: Final = "csv"
 NDJSON: Final = "ndjson"
@@ -42,10 +43,10 @@ MEDIA_TYPES: Final[Mapping[str, str]] = {
     PARQUET: "application/vnd.apache.parquet",
 }
 FORMATS: Final = tuple(MEDIA_TYPES)
-# Companies, statement lines and licences as one file.
+# The media type of an export of companies, statement lines and licences in one file.
 ZIP: Final = "application/zip"
 
-# What an Accept header may say for each format, the registered type first.
+# The media types of Accept for each format, the registered type first.
 ACCEPTED: Final[Mapping[str, str]] = {
     **{media_type.partition(";")[0]: name for name, media_type in MEDIA_TYPES.items()},
     "application/ndjson": NDJSON,
@@ -53,8 +54,10 @@ ACCEPTED: Final[Mapping[str, str]] = {
     "application/x-parquet": PARQUET,
 }
 
+# The type of the values of a column; `texts` is a list of texts.
 ColumnType = Literal["text", "integer", "number", "boolean", "texts"]
 
+# The type of a column by the JSON type of its values.
 _TYPES: Final[Mapping[str, ColumnType]] = {
     "string": "text",  # of some dates only the year or the month is known
     "integer": "integer",
@@ -63,33 +66,36 @@ _TYPES: Final[Mapping[str, ColumnType]] = {
     "array": "texts",
 }
 
-# Countries that a name lists, and characters of a sector or of a searched text.
-_NAMED: Final = 5
-_LONGEST: Final = 40
+_MOST_COUNTRIES: Final = 5  # in a file name; for more countries the name says `europe`
+_LONGEST_PART: Final = 40  # characters of a sector, a searched text or a list in a file name
+# Characters that a part of a file name does not have: they become a hyphen.
 _NOT_IN_A_NAME: Final = re.compile(r"[\W_]+")
 
+# The characters that begin a formula, for a set in a regular expression.
 _FORMULA: Final = r"=+\-@\uff1d\uff0b\uff0d\uff20"
 _SEPARATORS: Final = (",", ";", "\t", "|")
-# By the separator of a file, where a program that takes another one may begin a cell.
+# By separator of the file: the places where a spreadsheet can begin a cell, even if it splits at another separator.
 _BEGINNINGS: Final = {
-    own: re.compile(
+    separator: re.compile(
         rf"^(?=['\"]*[{_FORMULA}\t\r\n])"
-        rf"|(?<=[{',;'.replace(own, '')}\t\r\n])(?=['\"]*[{_FORMULA}])"
+        rf"|(?<=[{',;'.replace(separator, '')}\t\r\n])(?=['\"]*[{_FORMULA}])"
     )
-    for own in _SEPARATORS
+    for separator in _SEPARATORS
 }
-# The first characters of the texts that match there; most texts have another one.
-_FIRST: Final = frozenset("'\"=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
+# The first characters of texts that the patterns of `_BEGINNINGS` can match. The patterns match no text with another
+# first character and without separators inside, so most texts need no search.
+_FIRST_CHARACTERS: Final = frozenset("'\"=+-@\t\r\n\uff1d\uff0b\uff0d\uff20")
 
 
 @dataclass(frozen=True, slots=True)
 class ExportColumn:
-    """A column of a table: the name of a key, and the type of its values, any of which may be null."""
+    """A column of a table: the name of a key, and the type of its values. Any value may be null."""
 
     name: str
     type: ColumnType
 
 
+# The columns of statement lines: the company, then the keys of a line (E5).
 STATEMENT_COLUMNS: Final = (
     ExportColumn("iso2", "text"),
     ExportColumn("id", "text"),
@@ -113,26 +119,26 @@ def company_columns() -> Mapping[str, ExportColumn]:
 
 
 def file_name(query: Query, day: date, ending: str) -> str:
-    """The countries, if they are few, the sector, if it is one, the searched text, and the day.
+    """The name of an exported file: the countries if they are few, a single sector, the searched text, and the day.
 
     >>> file_name(Query(pays=("FR",), secteurs=("56",)), date(2026, 11, 22), ".xlsx")
     'societes-FR-restauration-2026-11-22.xlsx'
     >>> file_name(Query(q="Żabka & C°"), date(2026, 11, 22), ".xlsx")
     'societes-europe-żabka-c-2026-11-22.xlsx'
     """
-    few = 0 < len(query.pays) <= _NAMED
-    parts = ["societes", *(query.pays if few else ("europe",))]
+    are_few = 0 < len(query.pays) <= _MOST_COUNTRIES
+    parts = ["societes", *(query.pays if are_few else ("europe",))]
     if query.ids is not None:
         parts.append("liste")
     if len(query.secteurs) == 1:
-        parts.append(_shorten(_slugs()[query.secteurs[0]]))
+        parts.append(_shorten(_sector_slugs()[query.secteurs[0]]))
     if query.q and (text := _shorten(_NOT_IN_A_NAME.sub("-", query.q.lower()).strip("-"))):
         parts.append(text)
     return "-".join([*parts, f"{day:%Y-%m-%d}"]) + ending
 
 
 def list_name(name: str, day: date, ending: str) -> str:
-    """The name of the file of a list, after the name that its owner gave it.
+    """The file name of a list: its name, and the day.
 
     >>> list_name("Clients Żabka 2026", date(2026, 11, 22), ".csv"), list_name("?", date(2026, 11, 22), ".csv")
     ('clients-żabka-2026-2026-11-22.csv', 'liste-2026-11-22.csv')
@@ -147,34 +153,41 @@ def attachment(name: str) -> str:
     >>> attachment("lefèvre.xlsx")
     'attachment; filename="lefevre.xlsx"; filename*=UTF-8\\'\\'lef%C3%A8vre.xlsx'
     """
-    letters = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
-    return f"attachment; filename=\"{letters}\"; filename*=UTF-8''{quote(name, safe='')}"
+    ascii_name = unicodedata.normalize("NFKD", name).encode("ascii", "ignore").decode()
+    return f"attachment; filename=\"{ascii_name}\"; filename*=UTF-8''{quote(name, safe='')}"
 
 
 def _shorten(text: str) -> str:
-    """`text` cut at a hyphen, if it is long."""
-    if len(text) <= _LONGEST:
+    """A part of a file name; if it has more than _LONGEST_PART characters, it is cut, at a hyphen if possible."""
+    if len(text) <= _LONGEST_PART:
         return text
-    return text[: _LONGEST + 1].rpartition("-")[0] or text[:_LONGEST]
+    return text[: _LONGEST_PART + 1].rpartition("-")[0] or text[:_LONGEST_PART]
 
 
-def _slugs() -> dict[str, str]:
+def _sector_slugs() -> dict[str, str]:
+    """The slug of each sector, by its NACE division."""
     return {row["nace_division"]: row["slug"] for row in seed_tables.rows("secteurs.csv")}
 
 
 def guard_formula(text: str, separator: str = ",") -> str:
-    """A text that no spreadsheet takes for a formula, in a file with this separator.
+    """Guard a cell of a file with this separator, so that no spreadsheet reads it as a formula.
 
     >>> [guard_formula(text) for text in ("=1+1", "'+33", "'t Hooft", "A=1", "x;=1")]
     ["'=1+1", "''+33", "'t Hooft", 'A=1', "x;'=1"]
     """
-    if text[:1] not in _FIRST and ";" not in text and "," not in text and text.isprintable():
+    # Most texts cannot match the pattern, and this test is faster than a search.
+    if (
+        text[:1] not in _FIRST_CHARACTERS
+        and ";" not in text
+        and "," not in text
+        and text.isprintable()
+    ):
         return text
     return _BEGINNINGS[separator].sub("'", text)
 
 
 class OwnLine(NamedTuple):
-    """A line of a reader's list; `cells` are as many as it has headings, `company` is a country and an identifier."""
+    """A line of a user's list, with a cell for each heading; `note` is the score of the chosen `company`."""
 
     cells: list[str]
     verdict: str
@@ -185,11 +198,11 @@ class OwnLine(NamedTuple):
 
 
 class OwnList(NamedTuple):
-    """A reader's list whose workbook is made.
+    """A user's list, to be written as a workbook.
 
     Attributes:
-        packed: its lines as JSON, which cross the pipe faster than a hundred thousand values.
-        unused: the places of the columns in which no field was recognised, which may be of numbers.
+        packed: the lines as JSON, which crosses the pipe to the worker faster than separate values.
+        unused: the positions of the columns that are not known fields; these columns may have numbers.
     """
 
     name: str
@@ -198,8 +211,9 @@ class OwnList(NamedTuple):
     unused: tuple[int, ...] = ()
 
     def lines(self) -> list[OwnLine]:
-        """The lines, in their order."""
+        """The client's lines, unpacked, in the order of the file."""
         lines = (OwnLine(*line) for line in orjson.loads(self.packed))
+        # JSON has no tuples: the tuple `company` (country and identifier) was stored as a list.
         return [
             line._replace(company=(line.company[0], line.company[1]) if line.company else None)
             for line in lines

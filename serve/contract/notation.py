@@ -24,7 +24,7 @@ _SHORT_MONTHS: Final = {
 
 
 def localise(digits: str, lang: str) -> str:
-    """A number that has the commas and the point of English.
+    """Convert a number from English separators to the separators of `lang`.
 
     >>> localise("1,234.5", "fr")
     '1\u202f234,5'
@@ -33,17 +33,17 @@ def localise(digits: str, lang: str) -> str:
 
 
 def whole_number(value: int, lang: str) -> str:
-    """A whole number with its thousands apart."""
+    """A whole number with separators between thousands."""
     return localise(f"{value:,}", lang)
 
 
-def at_least(value: int, lang: str) -> str:
-    """The name of a band without an upper bound."""
+def open_band(value: int, lang: str) -> str:
+    """The name of a band without an upper bound: `10,000 and more`."""
     return f"{whole_number(value, lang)} {'et plus' if lang == 'fr' else 'and more'}"
 
 
 def percent(number: str, lang: str) -> str:
-    """A number that is written already, in percent.
+    """A formatted number with its percent sign.
 
     >>> percent("<1", "en"), percent("9,1", "fr")
     ('<1%', '9,1\u202f%')
@@ -52,7 +52,7 @@ def percent(number: str, lang: str) -> str:
 
 
 def is_plural(count: int, lang: str) -> bool:
-    """Whether the noun behind a count is a plural.
+    """Whether the noun after a count is plural.
 
     >>> is_plural(0, "en"), is_plural(0, "fr"), is_plural(2, "fr")
     (True, False, True)
@@ -61,7 +61,7 @@ def is_plural(count: int, lang: str) -> bool:
 
 
 def date(text: str, lang: str) -> str:
-    """A date within a sentence: a day, a month or a year (C8).
+    """A date in words, for a sentence: a day, a month or a year (C8).
 
     >>> date("2024-09", "en"), date("2022", "fr")
     ('September 2024', '2022')
@@ -69,12 +69,12 @@ def date(text: str, lang: str) -> str:
     year, month, day = _parts(text)
     if not month:
         return year
-    first = "1er" if lang == "fr" and day == 1 else day
-    return " ".join(str(part) for part in (first, _MONTHS[lang][month - 1], year) if part)
+    day_text = "1er" if lang == "fr" and day == 1 else day
+    return " ".join(str(part) for part in (day_text, _MONTHS[lang][month - 1], year) if part)
 
 
 def short_date(text: str, lang: str) -> str:
-    """The same in a table; a text that is no date is returned as it is.
+    """A short date for a table; a text that is not a date is returned unchanged.
 
     >>> short_date("1998-02-01", "fr"), short_date("1998-02", "en"), short_date("1998-13", "en")
     ('1 févr. 1998', 'Feb 1998', '1998-13')
@@ -86,15 +86,15 @@ def short_date(text: str, lang: str) -> str:
 
 
 def _parts(text: str) -> tuple[str, int, int]:
-    """The year, the month and the day of a date; 0 for what it lacks."""
-    year, _, rest = text.partition("-")
-    month, _, day = rest.partition("-")
-    known = month.isdigit() and 1 <= int(month) <= 12
-    return year, int(month) if known else 0, int(day) if known and day.isdigit() else 0
+    """The year, the month and the day of a date; a missing month or day is 0."""
+    year, _, month_and_day = text.partition("-")
+    month, _, day = month_and_day.partition("-")
+    is_month = month.isdigit() and 1 <= int(month) <= 12
+    return year, int(month) if is_month else 0, int(day) if is_month and day.isdigit() else 0
 
 
 def headcount_band(code: str | None, lang: str) -> str | None:
-    """A headcount band of INSEE in words; an unknown code is returned as it is.
+    """A headcount band of INSEE in words; an unknown code is returned unchanged.
 
     Codes are those of `tranche_effectif` (§2.1), the same in all countries.
 
@@ -105,6 +105,6 @@ def headcount_band(code: str | None, lang: str) -> str | None:
         return code
     least, most = INSEE[code]
     if most is None:
-        return at_least(least, lang)
+        return open_band(least, lang)
     low = whole_number(least, lang)
     return low if least == most else f"{low}–{whole_number(most, lang)}"

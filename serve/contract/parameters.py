@@ -1,18 +1,16 @@
-"""Parameters, declared once: for the parsers that check them, for the documents.
+"""The declarations of parameters, for parsers and documents.
 
-The parameters of several features are here; a feature declares its own beside the function that reads them.
+The parameters of several features are here; a feature declares its own parameters next to the function that reads them.
 
-`serve/request/reader.py` and `serve/request/values.py` take names, kinds, enums, limits and defaults from here;
-/openapi.json and the tools take descriptions and JSON Schemas. A limit that changes here changes everywhere, and no
-document promises a limit that the code does not keep.
+`serve/request/reader.py` and `serve/request/values.py` read names, kinds, enums, limits and defaults here;
+/openapi.json and the tools read descriptions and JSON Schemas. So a limit is the same in the code and in documents.
 
-A schema describes a value as a careful client writes it. The server accepts more (contract B): blanks
-around a value, an empty value for an absent one, codes and slugs in any case, a `limit` over its
-maximum.
+A schema is stricter than the server, which also accepts (contract B): blanks around a value, an empty value for an
+absent parameter, codes and slugs in any case, a `limit` above its maximum.
 
-`words` lists the countries and sectors for these schemas. They come from the tables in `seeds/` that
-the build copies into every generation, so the documents are complete before a generation is
-published. Requests are checked against the words of the generation (serve/request/place_names.py).
+`words` lists the countries and sectors for these schemas. They come from the tables in `seeds/` that the build copies
+into every generation, so the documents are complete before a generation is published. Requests are checked against
+the words of the generation (serve/request/place_names.py).
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,23 +25,23 @@ from shards.codec.folding import SPELLINGS, fold
 from shards.codec.record import FIELDS
 from shards.query import DEEPEST, ORDERS, STATES
 
-DEFAULT_LIMIT: Final = 50  # §4.4
+DEFAULT_LIMIT: Final = 50  # companies of a result page (§4.4)
 LONGEST_Q: Final = 120  # code points (§8.2 rule 7, contract B13)
 LONGEST_ID: Final = 64  # code points (contract E1)
-MOST_IDS: Final = 1_000  # extensions X2
-MOST_VALUES: Final = 200  # of the other lists of extensions X2
-# Limits of the matching of lists, which texts name as well (extensions X5).
-MOST_LINES: Final = 1_000  # of a request
-LINES_PER_CALL: Final = 10  # a call of the day for each of so many begun
-VISITOR_LINES: Final = 2  # of a request without a key
-MOST_CANDIDATES: Final = 10  # of a line
+MOST_IDS: Final = 1_000  # companies of `ids` (extensions X2)
+MOST_VALUES: Final = 200  # items of each other list of extensions X2
+# Limits of the matching of lists, which texts of documents name too (extensions X5).
+MOST_LINES: Final = 1_000  # lines of a request
+LINES_PER_CALL: Final = 10  # lines that cost one call; the last call may have fewer
+VISITOR_LINES: Final = 2  # lines of a request without a key that are answered
+MOST_CANDIDATES: Final = 10  # companies proposed for a line
 DEFAULT_CANDIDATES: Final = 3
 LONGEST_VALUE: Final = 300  # characters of a value of a line
 
-# What a value is, and so how it is read (serve/request/reader.py). Parameters of a kind differ by data alone.
-Kind = Literal[
+# The kind of a value selects its reader (serve/request/values.py). Parameters of a kind differ only in their data.
+ParameterKind = Literal[
     "text",
-    "code",  # a text of a pattern
+    "code",  # a text that matches a pattern
     "choice",  # one of an enum
     "flag",
     "integer",
@@ -58,39 +56,42 @@ Kind = Literal[
     "forms",
     "activities",  # codes of NACE
     "activity words",
-    "place",  # countries, sectors and sub-sectors, which are read together
+    "place",  # countries, sectors and sub-sectors, read together
     "object",
 ]
-# The parts of its text in `texts.csv` of a feature, by the columns of tables/parameters.csv.
+# The kinds of texts of a parameter. The keys are the prefixes of two columns in tables/parameters.csv (`label_fr`,
+# `label_en`); the values are the parts in `texts.csv` of a feature.
 _PARTS: Final = {
     "": "description", "label_": "label", "heading_": "heading", "chip_": "chip", "needed_": "needed",
 }  # fmt: skip
+# The kinds that are types in JSON; values of other kinds are strings.
 _JSON_TYPES: Final = ("integer", "number", "object")
 
+# The valid words of the parameters `pays` and `secteur`, by the name of the parameter.
 SeedWords = Mapping[str, Sequence[str]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Parameter:
-    """A parameter, or a variable part of a path. Each is declared once, so it equals itself alone.
+    """A parameter, or a variable part of a path. Parameters are compared by identity.
 
     Attributes:
-        words: the kind of words that its values are, or "".
-        separator: between the values of a list, which is one text; "" for a single value.
-        most: values of a list, at most.
-        column: what it is of a query (shards/query.py) or a call, if that is not its name.
-        bound: which bound on its column it is (`shards.query.Range`); "" for none.
-        unit: of a number.
-        media: the media type that a text is of, if another than plain text.
-        beside: a flag stands beside the bounds on this column in a form.
-        required: the route has no answer without it.
-        from_answer: only an answer has a value that can be sent, so `example` just shows its form.
-        text: the name of its texts, in tables/parameters.csv or `texts.csv` of its feature, if that is not its name.
+        words: the list of `words` that its values are from; "" if there is none.
+        separator: the separator of the items of a list; "" for a single value.
+        most: the most items of a list.
+        column: the field of a query (shards/query.py) or of a call that the parameter sets, if it has another name.
+        bound: the bound that the parameter sets on its column (`shards.query.Range`); "" if it is not a bound.
+        unit: the unit of a number.
+        media: the media type of a text, if it is not plain text.
+        beside: a form shows this flag next to the bounds of this column.
+        required: the route refuses a request without it.
+        from_answer: a valid value comes from an earlier answer, so `example` only shows the form of a value.
+        text: the name of its texts in tables/parameters.csv, or in `texts.csv` of its feature, if that is not `name`.
     """
 
     name: str
     example: str | int | float
-    kind: Kind = "text"
+    kind: ParameterKind = "text"
     default: str | int | None = None
     enum: tuple[str, ...] = ()
     minimum: int | None = None
@@ -111,49 +112,50 @@ class Parameter:
 
     @property
     def description(self) -> Text:
-        """The sentences that tell a program what it is."""
-        return self._texts("")
+        """The description of the parameter in documents."""
+        return self._text("")
 
     @property
     def examples(self) -> dict[str, list[str | int | float]]:
-        """The key of a schema with values that can be sent, if there are any."""
+        """The key `examples` for a schema; empty if valid values come only from answers."""
         return {} if self.from_answer else {"examples": [self.example]}
 
     @property
     def label(self) -> Text:
-        """The name of its field in a form."""
-        return self._texts("label_")
+        """The name of the parameter's field in a form."""
+        return self._text("label_")
 
     @property
     def heading(self) -> Text:
-        """What it restricts, its unit apart: over the fields of a form, in the sheet *Périmètre*."""
-        found = self._texts("heading_")
-        return found if found.fr else self.label
+        """The name of the restricted quantity without its unit, above fields of a form and in the sheet *Périmètre*."""
+        heading = self._text("heading_")
+        return heading if heading.fr else self.label
 
     @property
     def chip(self) -> Text:
-        """A restriction by it in a few words, with `{}` for the value."""
-        return self._texts("chip_")
+        """The filter in a few words, with `{}` for the value."""
+        return self._text("chip_")
 
     @property
-    def what_to_send(self) -> Text:
-        """What to send of one that is required."""
-        return self._texts("needed_")
+    def value_to_send(self) -> Text:
+        """The values to send for a required parameter, in words, for the error if it is missing."""
+        return self._text("needed_")
 
     @property
     def component(self) -> str:
-        """Its name among the components of /openapi.json."""
+        """The name of the parameter among the components of /openapi.json, and of its row of texts."""
         return self.text or self.name
 
-    def _texts(self, kind: str) -> Text:
+    def _text(self, prefix: str) -> Text:
+        """A text of the parameter, by the prefix of two columns in tables/parameters.csv: `label_` for the label."""
         if row := texts().get(self.component):
-            text = Text(row[f"{kind}fr"], row[f"{kind}en"])
+            text = Text(row[f"{prefix}fr"], row[f"{prefix}en"])
         else:  # a parameter of one feature, which has few of these texts
-            text = feature_texts().get((self.component, _PARTS[kind]), Text("", ""))
+            text = feature_texts().get((self.component, _PARTS[prefix]), Text("", ""))
         return Text(fill_prices(text.fr), fill_prices(text.en))
 
     def schema(self, words: SeedWords) -> dict[str, Any]:
-        """Its JSON Schema (2020-12), without the description; `words` as the function returns them."""
+        """The JSON Schema (2020-12) without a description; `words` is the result of the function `words`."""
         pattern = self.pattern
         enum: Sequence[str] = self.enum
         if self.words and self.separator:
@@ -178,24 +180,27 @@ class Parameter:
 
 @cache
 def texts() -> Mapping[str, Mapping[str, str]]:
-    """The rows of tables/parameters.csv: descriptions, labels, chips, what other APIs call a parameter (`aliases`)."""
+    """The rows of tables/parameters.csv: descriptions, labels, chips, and names in other APIs (`aliases`)."""
     return {row["name"]: row for row in read_rows(TABLES / "parameters.csv")}
 
 
 def list_pattern(words: Sequence[str], separator: str) -> str:
-    """A regular expression (ECMA-262 and Python) for lists of `words`; it contains each word once.
+    """A regular expression (ECMA-262 and Python) for lists of `words`; each word is in it once.
 
     It accepts the empty list: "empty means all" (§4.4).
 
     >>> list_pattern(["FR", "UK"], ",")
     '^(?:(?:FR|UK)(?:,|$))*$'
     """
-    one = "|".join(_literal(word) for word in words)
-    return f"^(?:(?:{one})(?:{_literal(separator)}|$))*$"
+    item = "|".join(_literal(word) for word in words)
+    return f"^(?:(?:{item})(?:{_literal(separator)}|$))*$"
 
 
 def _literal(text: str) -> str:
-    # re.escape escapes more than ECMA-262 lets one escape with the flag `u`.
+    """A pattern that matches `text` itself.
+
+    Not by re.escape, which escapes characters that ECMA-262 does not allow to be escaped with the flag `u`.
+    """
     return "".join(f"\\{char}" if char in r"\^$.*+?()[]{}|/" else char for char in text)
 
 
@@ -206,16 +211,17 @@ SOUS_SECTEUR: Final = Parameter(
 )
 Q: Final = Parameter("q", "steel", longest=LONGEST_Q)
 TRI: Final = Parameter("tri", "recent", "choice", enum=ORDERS, default=ORDERS[0])  # contract B26
-# An error below the minimum (contract B17), cut to the maximum (B18).
+# A value below the minimum is an error (contract B17); a value above the maximum is reduced to it (B18).
 LIMIT: Final = Parameter("limit", 50, "integer", default=DEFAULT_LIMIT, minimum=1, maximum=DEEPEST)
 OFFSET: Final = Parameter("offset", 50, "integer", default=0, minimum=0)
 CA_MIN: Final = Parameter("ca_min", 1_000_000, "number", column="ca_eur", bound="least", unit="EUR")
 CA_MAX: Final = Parameter("ca_max", 50_000_000, "number", column="ca_eur", bound="most", unit="EUR")
 EFFECTIF_MIN: Final = Parameter("effectif_min", 10, "integer", column="effectif", bound="least")
 EFFECTIF_MAX: Final = Parameter("effectif_max", 250, "integer", column="effectif", bound="most")
-# Without the right to contacts, too: it tells only that there is a site (contract B25).
+# This filter needs no right to contacts, because it shows only that a company has a site (contract B25).
 SITE_WEB: Final = Parameter("site_web", "1", "flag", enum=("1",), beside="effectif")
 AVEC_CA: Final = Parameter("avec_ca", "1", "flag", enum=("1",), beside="ca_eur")  # contract B24
+# A year, a month or a day: `2024`, `2024-06`, `2024-06-30`.
 _DAY: Final = r"^[0-9]{4}(?:-(?:0[1-9]|1[0-2])(?:-(?:0[1-9]|[12][0-9]|3[01]))?)?$"
 
 IDS: Final = Parameter(
@@ -273,81 +279,88 @@ ID: Final = Parameter(
     "id",
     "09418436",
     longest=LONGEST_ID,
-    # At least one character that is not blank, no control character (contract E1), and none that stands for bytes
-    # which are no UTF-8.
+    # At least one character that is not blank, no control character (contract E1), and no U+FFFD, which replaces
+    # bytes that are not UTF-8.
     pattern=r"^[^\x00-\x1f\x7f-\x9f\ufffd]*[^\s\x00-\x1f\x7f-\x9f\ufffd][^\x00-\x1f\x7f-\x9f\ufffd]*$",
 )
 
 VERSION: Final = Parameter("version", "81c09a7b6c5d4e3f", "code", pattern=r"^[0-9a-f]{16}$")
 
-# What a company must be to be found (§4.4), and the filters of extensions X2. Every route that searches takes them all.
+# The conditions on a company (§4.4), and the filters of extensions X2. Every route that searches has all of them.
 SCOPE: Final = (PAYS, SECTEUR, SOUS_SECTEUR, Q)
-FURTHER: Final = (
+EXTENSION_FILTERS: Final = (
     IDS, ETAT, VILLE, CODE_POSTAL, FORME, NACE, CREE_MIN, CREE_MAX, ACTIF_MIN, ACTIF_MAX, AVEC_COMPTES,
     ACTIVITE,
 )  # fmt: skip
-FILTERS: Final = (CA_MIN, CA_MAX, EFFECTIF_MIN, EFFECTIF_MAX, SITE_WEB, AVEC_CA, *FURTHER)
+FILTERS: Final = (CA_MIN, CA_MAX, EFFECTIF_MIN, EFFECTIF_MAX, SITE_WEB, AVEC_CA, *EXTENSION_FILTERS)
 
-# In the order of the tables of §4.
+# All parameters of a search, in the order of the tables of §4.
 SEARCH: Final = (*SCOPE, TRI, LIMIT, OFFSET, *FILTERS, VERSION)
-# A company, in a path.
+# The variable parts of the path of a company.
 RECORD: Final = (ISO, ID)
-# Routes whose only parameter is the generation: countries, a record, its analysis, its group, a number.
+# The parameters of routes that take only `version`, the name of a generation: the list of countries, a record, its
+# analysis, its group, the search by a number.
 PINNED: Final = (VERSION,)
 
 
 @cache
 def names(parameters: tuple[Parameter, ...]) -> tuple[str, ...]:
+    """The names of parameters, in order."""
     return tuple(parameter.name for parameter in parameters)
 
 
 # -- names that callers try ---------------------------------------------------------------
 
-# What stands for no parameter, so that nothing that is merely spelt alike is proposed for it.
+# Names that callers try, but that no parameter has. Without this list, the error would suggest a parameter with a
+# similar spelling and another meaning.
 _NO_PARAMETER: Final = "region departement county apikey api_key key token access_token"
 
 
 @cache
 def spellings(allowed: tuple[str, ...]) -> Mapping[str, str]:
-    """What callers may write for the parameters `allowed`, folded, each with the name it stands for.
+    """The folded names that callers may try, each with the name of the parameter among `allowed`.
 
-    The name is "" where the route has no such parameter.
+    The name is "" if the route has no such parameter.
 
-    >>> known = spellings(("pays", "tri"))
-    >>> known["country"], known["order"], known["region"], known["page"]
+    >>> names = spellings(("pays", "tri"))
+    >>> names["country"], names["order"], names["region"], names["page"]
     ('pays', 'tri', '', '')
     """
-    also = {
+    names_by_spelling = {
         fold(word): name if name in allowed else ""
         for name, aliases in _aliases()
         for word in aliases.split()
     }
-    also |= dict.fromkeys(map(fold, _NO_PARAMETER.split()), "")
-    return also | {fold(name): name for name in allowed}
+    names_by_spelling |= dict.fromkeys(map(fold, _NO_PARAMETER.split()), "")
+    return names_by_spelling | {fold(name): name for name in allowed}
 
 
 def _aliases() -> Iterator[tuple[str, str]]:
-    """Parameters with the words that other APIs have for them."""
+    """Pairs of a parameter's name and its names in other APIs, separated by spaces, for suggestions to clients."""
     yield from ((name, row["aliases"]) for name, row in texts().items())
     yield from (
-        (name, text.fr) for (name, part), text in feature_texts().items() if part == "aliases"
+        # Aliases are the same in both languages, so they are only in the column `fr`.
+        (name, text.fr)
+        for (name, part), text in feature_texts().items()
+        if part == "aliases"
     )
 
 
 # -- the words of countries and sectors -------------------------------------------------
 
-# Each parameter that takes such words, with its table and the columns of its words.
+# The table of `seeds/` with the words of a parameter, and its columns of words.
 _TABLES: Final = {"pays": ("pays.csv", ("iso2",)), "secteur": ("secteurs.csv", ("slug", "secteur"))}
 
 
 @cache
 def words() -> SeedWords:
-    """`pays`: the codes, aliases last; `secteur`: the slugs, then the French labels."""
-    found = {name: _column(*table) for name, table in _TABLES.items()}
-    found["pays"] += tuple(SPELLINGS)
-    return found
+    """The words of `pays` (codes, then aliases) and of `secteur` (slugs, then French labels)."""
+    words_by_kind = {name: _column_values(*table) for name, table in _TABLES.items()}
+    words_by_kind["pays"] += tuple(SPELLINGS)
+    return words_by_kind
 
 
-def _column(table: str, columns: tuple[str, ...]) -> tuple[str, ...]:
+def _column_values(table: str, columns: tuple[str, ...]) -> tuple[str, ...]:
+    """The values of some columns of a table, column by column."""
     rows = seed_tables.rows(table)
     return tuple(row[column] for column in columns for row in rows)

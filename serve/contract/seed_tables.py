@@ -25,7 +25,7 @@ class ExchangeRate:
 
 @dataclass(frozen=True, slots=True)
 class Attribution:
-    """The words that a licence demands, by language; `adresse` is that of the licence."""
+    """The words that a licence demands, by language; `adresse` is the URL of the licence."""
 
     attribution: Mapping[str, str]
     licence: str
@@ -33,13 +33,13 @@ class Attribution:
 
 
 def rows(name: str) -> list[dict[str, str]]:
-    """The rows of a table of `seeds/` by column; serve reads every one but plans.csv here."""
+    """The rows of a table of `seeds/`, by column. The server reads all tables with this function except plans.csv."""
     return read_rows(TABLES / name)
 
 
 @cache
 def name_tables() -> NameTables:
-    """Legal forms and abbreviations in names."""
+    """The tables with which company names are compared: legal forms, abbreviations, numbers, letters and others."""
     return NameTables(
         LegalForms(rows("formes_juridiques.csv"), rows("parties_de_formes.csv"), rows("elf.csv")),
         rows("abreviations.csv"),
@@ -53,14 +53,14 @@ def name_tables() -> NameTables:
 
 @cache
 def match_weights() -> Weights:
-    """What evidence counts when lists are matched."""
-    return Weights.of_rows(rows("rapprochement.csv"), rows("rapprochement_notes.csv"))
+    """The weights of evidence in the matching of lists."""
+    return Weights.load_rows(rows("rapprochement.csv"), rows("rapprochement_notes.csv"))
 
 
 @cache
 def number_notation() -> NumberNotation:
-    """How people write numbers of companies, and how these contain identifiers (X6, X19)."""
-    return NumberNotation.of_rows(
+    """The notations in which people write company numbers, for finding the identifiers in them (X6, X19)."""
+    return NumberNotation.load_rows(
         rows("numeros.csv"),
         rows("mentions.csv"),
         rows("icd.csv"),
@@ -73,26 +73,26 @@ def number_notation() -> NumberNotation:
 
 @cache
 def country_names() -> Mapping[str, tuple[str, str]]:
-    """The French and English name of each country of the base, by its code."""
+    """The French and English name of each country that the service has, by its code."""
     return {row["iso2"]: (row["nom_fr"], row["nom_en"]) for row in rows("pays.csv")}
 
 
 def label(champ: str, iso2: str, value: str, lang: str) -> str | None:
     """The French or English words for a published value of `forme` or `statut`, or for an `etat`.
 
-    None where no table has the value. Values are compared folded (contract B15), those of the country first.
+    None if no table has the value. Values are compared folded (contract B15); a row of the country comes first.
 
     >>> label("forme", "SE", "AKTIEBOLAG", "en"), label("etat", "FR", "cessee", "fr")
     ('Limited company', 'Cessée')
     """
-    folded, known = fold(value), _labels()
-    words = known.get((champ, iso2, folded)) or known.get((champ, "", folded))
+    folded, labels = fold(value), _labels()
+    words = labels.get((champ, iso2, folded)) or labels.get((champ, "", folded))
     return words[lang] if words else None
 
 
 @cache
 def form_labels(forme: str) -> tuple[str, str]:
-    """The French and English words for a legal form in whatever country, or the form itself.
+    """The French and English words for a legal form, if all countries agree; else the form itself.
 
     >>> form_labels("AKTIEBOLAG")
     ('Société par actions', 'Limited company')
@@ -108,6 +108,7 @@ def form_labels(forme: str) -> tuple[str, str]:
 
 @cache
 def _labels() -> Mapping[tuple[str, str, str], Mapping[str, str]]:
+    """The words of libelles.csv by language; the keys are field, country ("" for all) and folded value."""
     return {
         (row["champ"], row["iso2"], fold(row["valeur"])): {
             "fr": row["libelle"],
@@ -121,8 +122,8 @@ def _labels() -> Mapping[tuple[str, str, str], Mapping[str, str]]:
 def nace_labels() -> Mapping[str, tuple[str, str]]:
     """The French and English labels of divisions, groups and classes of NACE: "56", "56.1", "56.10".
 
-    Those of Rev. 2 and of Rev. 2.1: a company has the code of the revision that its register uses. A code of both has
-    the label of Rev. 2.
+    Both revisions are included: a company has the code of the revision that its register uses. A code of both
+    revisions has the label of Rev. 2.
     """
     levels = ("divisions", "groups", "classes")
     tables = (f"nace_{level}{revision}.csv" for level in levels for revision in ("_rev21", ""))
@@ -132,7 +133,7 @@ def nace_labels() -> Mapping[str, tuple[str, str]]:
 
 
 def activity_labels(code: str) -> tuple[str, str]:
-    """The French and English label of a code of NACE; of an unknown one, the code itself."""
+    """The French and English labels of a NACE code; for an unknown code, the code itself."""
     return nace_labels().get(code, (code, code))
 
 
@@ -148,27 +149,27 @@ def activity_label(code: str | None, lang: str) -> str | None:
 
 @cache
 def sections_in_english() -> Mapping[str, str]:
-    """The English name of each section of NACE by its French one (`grand_secteur`)."""
+    """The English name of each NACE section, by its French name (`grand_secteur`)."""
     return {row["grand_secteur"]: row["grand_secteur_en"] for row in rows("secteurs.csv")}
 
 
 @cache
 def line_labels() -> Mapping[str, tuple[str, str]]:
-    """The French and English labels of the lines of the chart of accounts, those of groups included."""
-    found = {row["code"]: (row["libelle_fr"], row["libelle_en"]) for row in rows("postes.csv")}
+    """The French and English labels of the lines of the chart of accounts, including group accounts."""
+    labels = {row["code"]: (row["libelle_fr"], row["libelle_en"]) for row in rows("postes.csv")}
     groups = {
         f"{code}Consolidated": (f"{french} (groupe)", f"{english} (group)")
-        for code, (french, english) in found.items()
+        for code, (french, english) in labels.items()
     }
-    return {**groups, **found}
+    return {**groups, **labels}
 
 
 @cache
 def aggregates() -> frozenset[tuple[str, str]]:
-    """The statement lines (etat, code) that are sums of other lines, of a company or its group."""
+    """The statement lines (etat, code) that are sums of other lines, in accounts of companies and groups."""
     sums = [row for row in rows("postes.csv") if row["somme"] == "1"]
     return frozenset(
-        (row["etat"], row["code"] + end) for row in sums for end in ("", "Consolidated")
+        (row["etat"], row["code"] + suffix) for row in sums for suffix in ("", "Consolidated")
     )
 
 
@@ -189,8 +190,8 @@ def score_points() -> Mapping[str, int]:
 
 @cache
 def attributions() -> tuple[Attribution, ...]:
-    """The attributions of all registers that can be imported, each once."""
-    found = {
+    """The attributions that the licences of all registers demand, each once."""
+    attributions_by_text = {
         row["attribution_fr"]: Attribution(
             {"fr": row["attribution_fr"], "en": row["attribution_en"]},
             row["licence"],
@@ -198,13 +199,14 @@ def attributions() -> tuple[Attribution, ...]:
         )
         for row in rows("sources.csv")
     }
-    return tuple(found.values())
+    return tuple(attributions_by_text.values())
 
 
-# A record with statements, once a calendar month for the same company (§4.5, X0).
+# The price of a record with statements, charged once a calendar month for a company (§4.5, X0).
 RECORD_CREDITS: Final = 5
 
-_PLACE: Final = re.compile(r"\{prix\.(\w+)\}")
+# The placeholder of a price in a text.
+_PRICE: Final = re.compile(r"\{prix\.(\w+)\}")
 
 
 @cache
@@ -214,10 +216,10 @@ def analysis_credits() -> Mapping[str, int]:
 
 
 def fill_prices(text: str) -> str:
-    """A text with its prices: `{prix.fiche}`, and `{prix.…}` of each module of analyses.
+    """Fill the prices in a text: `{prix.fiche}`, and `{prix.…}` of each module of analyses.
 
     >>> fill_prices("{prix.fiche} credits, {base}")
     '5 credits, {base}'
     """
     prices = {"fiche": RECORD_CREDITS, **analysis_credits()}
-    return _PLACE.sub(lambda place: str(prices[place[1]]), text)
+    return _PRICE.sub(lambda price: str(prices[price[1]]), text)

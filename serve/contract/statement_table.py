@@ -1,7 +1,7 @@
-"""The table of a company's statements: one row per line, one column per fiscal year (E5). Pure.
+"""The table of a company's statements: a row for each line, a column for each fiscal year (E5). Pure.
 
-The newest year comes first. The lines are those of the register: nothing is added up. The workbook
-and the web page of a company show the same table.
+The newest year comes first. The lines are the lines of the register: nothing is added up. The workbook and the web page
+of a company show the same table.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,43 +12,45 @@ from serve.contract import seed_tables
 from shards.codec.record import ETATS
 
 GROUP: Final = "Consolidated"  # ends the code of a line of group accounts
-_SMALL: Final = 1_000
-_DETAIL: Final = "dont "  # a line that is a part of the one above it
+_SMALL: Final = 1_000  # in the unit of the row; a row with a larger value is shown without decimals
+_DETAIL: Final = "dont "  # begins the label of a part of the line above
 
-Lines = Sequence[Mapping[str, Any]]
+# Statement lines as decoded JSON (`LigneComptes`).
+StatementLines = Sequence[Mapping[str, Any]]
 
+# In place of a change that means nothing, as after a loss.
 NOT_SIGNIFICANT: Final = "n. s."
-MOST_PERCENT: Final = 9.995  # 999 %, rounded; above it the multiple is said
-_MOST_MULTIPLE: Final = 100  # above it the figure of before was next to nothing
+MOST_PERCENT: Final = 9.995  # a fraction: 999.5 %; a change from here on is shown as a multiple
+_MOST_MULTIPLE: Final = 100  # a larger change has no meaning: the old figure was close to zero
 
 
 def change(new: float, old: float) -> float | str:
-    """The change from `old` to `new`, in parts of `old`, or the words that stand for it.
+    """The change from `old` to `new` as a fraction of `old`, or a text in its place.
 
-    A share of nothing or of a loss says nothing, nor does a change through zero or by more than 100 times; a long
-    percentage is said as a multiple.
+    A change is not significant if `old` is zero or a loss, if `new` is a loss, or if `new` is more than 100 times
+    `old`. A change that would be written as 1000 % or more is a multiple (`× 12`).
 
     >>> change(110, 100), change(1200, 100), change(5, -2), change(-163, 2.5), change(1, 0), change(129_022, 6)
     (0.1, '× 12', 'n. s.', 'n. s.', 'n. s.', 'n. s.')
     """
     if old <= 0 or new < 0 or new > _MOST_MULTIPLE * old:
         return NOT_SIGNIFICANT
-    part = round(new / old - 1, 12)
-    return f"× {new / old:.0f}" if part >= MOST_PERCENT else part
+    fraction = round(new / old - 1, 12)
+    return f"× {new / old:.0f}" if fraction >= MOST_PERCENT else fraction
 
 
-def in_words(part: str, lang: str) -> str:
-    """A change that is no percentage, in the language of its reader.
+def describe_change(text: str, lang: str) -> str:
+    """The text of a change that is not a percentage, in one language.
 
-    >>> in_words(NOT_SIGNIFICANT, "en"), in_words(NOT_SIGNIFICANT, "fr"), in_words("× 12", "en")
+    >>> describe_change(NOT_SIGNIFICANT, "en"), describe_change(NOT_SIGNIFICANT, "fr"), describe_change("× 12", "en")
     ('n.m.', 'n. s.', '× 12')
     """
-    return "n.m." if part == NOT_SIGNIFICANT and lang == "en" else part
+    return "n.m." if text == NOT_SIGNIFICANT and lang == "en" else text
 
 
 @dataclass(slots=True)
 class StatementRow:
-    """One row: its label in the newest year that has it, its values by year."""
+    """A row of the table: the label of the newest year with this line, and the values by year."""
 
     etat: str
     code: str | None
@@ -58,34 +60,37 @@ class StatementRow:
 
     @property
     def is_aggregate(self) -> bool:
+        """Whether the line is a sum of other lines, by its code or else by its label."""
         return (self.etat, self.code) in seed_tables.aggregates() or self.libelle.startswith(
             "Total"
         )
 
     @property
     def is_detail(self) -> bool:
+        """Whether the line is a part of the line above (`dont …`)."""
         return self.libelle.startswith(_DETAIL)
 
     @property
     def shows_cents(self) -> bool:
-        """Would whole numbers hide something: a nominal value, half a position?"""
+        """Whether the row needs decimals: its values are small and not all whole numbers, such as a nominal value."""
         values = self.values.values()
         return any(value != int(value) for value in values) and max(map(abs, values)) < _SMALL
 
 
-def rows_by_section(lines: Lines) -> dict[str, list[StatementRow]]:
-    """Arrange `lines` as rows by section, in the order of the register; no value is lost.
+def rows_by_section(lines: StatementLines) -> dict[str, list[StatementRow]]:
+    """Arrange `lines` as rows by section, in the order of the register. No value is lost.
 
-    The code identifies a line from year to year, or its label where it has none. One that a year has twice
-    gets two rows.
+    A line is identified across years by its code, or by its label if it has no code. A line that occurs twice in a
+    year gets two rows.
     """
     rows: dict[tuple[str, str, int], StatementRow] = {}
     for line in sorted(lines, key=lambda line: (-line["exercice"], line["ordre"])):
-        again, libelle = 0, label_of(line)
-        while (key := (line["etat"], line["code"] or libelle, again)) in rows:
+        occurrence, libelle = 0, label_of(line)
+        # A line of an older year joins the row of its code, unless that row already has a value for this year.
+        while (key := (line["etat"], line["code"] or libelle, occurrence)) in rows:
             if line["exercice"] not in rows[key].values:
                 break
-            again += 1
+            occurrence += 1
         row = rows.setdefault(key, StatementRow(line["etat"], line["code"], libelle, line["ordre"]))
         row.values[line["exercice"]] = line["valeur"]
     sections: dict[str, list[StatementRow]] = {etat: [] for etat in ETATS}
@@ -94,29 +99,29 @@ def rows_by_section(lines: Lines) -> dict[str, list[StatementRow]]:
     return sections
 
 
-def by_scope(lines: Lines) -> dict[str, Lines]:
-    """The lines of the company (`societe`) and those of its group (`groupe`); a scope without a line is left out."""
+def split_by_scope(lines: StatementLines) -> dict[str, StatementLines]:
+    """The lines of the company (`societe`) and of its group (`groupe`); a scope without lines is left out."""
     scopes: dict[str, list[Mapping[str, Any]]] = {"societe": [], "groupe": []}
     for line in lines:
         scopes["groupe" if (line["code"] or "").endswith(GROUP) else "societe"].append(line)
-    return {scope: own for scope, own in scopes.items() if own}
+    return {scope: scope_lines for scope, scope_lines in scopes.items() if scope_lines}
 
 
 def label_of(line: Mapping[str, Any]) -> str:
-    """The label of a line; of one without, as a build before the present one left it, what its code means.
+    """The label of a line; for a line of an older build without a label, the label of its code, or the code itself.
 
     >>> [label_of({"code": code, "libelle": None}) for code in ("Goodwill", "X1", None)]
     ["Écart d'acquisition", 'X1', '']
     """
     code = line["code"] or ""
-    named: str = line["libelle"] or seed_tables.line_labels().get(code, (code,))[0]
-    return named
+    label: str = line["libelle"] or seed_tables.line_labels().get(code, (code,))[0]
+    return label
 
 
-def currencies_of(lines: Lines) -> dict[int, str]:
-    """The currency of each year that states one; several are joined by ` / `."""
-    found: dict[int, dict[str, None]] = {}
+def currencies_of(lines: StatementLines) -> dict[int, str]:
+    """The currency of each year whose lines have one; several currencies of a year are joined by ` / `."""
+    currencies: dict[int, dict[str, None]] = {}
     for line in lines:
         if line["devise"] is not None:
-            found.setdefault(line["exercice"], {})[line["devise"]] = None
-    return {year: " / ".join(sorted(names)) for year, names in found.items()}
+            currencies.setdefault(line["exercice"], {})[line["devise"]] = None
+    return {year: " / ".join(sorted(names)) for year, names in currencies.items()}

@@ -1,6 +1,6 @@
-"""The data of the server: the generation that is being served, and values made from it.
+"""The data of the server: the served generation, and values computed from it.
 
-Start at `open_generation`, which holds everything that changes with a generation; then `current_generation`, which
-follows DATA/CURRENT, remembers damaged files, and has the status that /readyz and /metrics report. `country_sources`
-says where the companies come from; `company_ids` looks up the companies that a search names.
+Start at `open_generation`, which has everything that changes with a generation. Then `current_generation`, which
+follows DATA/CURRENT, remembers damaged files, and has the status for /readyz and /metrics. `country_sources` has the
+sources of the companies; `company_ids` looks up the companies that a search names.
 """

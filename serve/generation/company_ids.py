@@ -1,7 +1,7 @@
-"""The companies that a request names by their identifiers (`ids`, extensions X2 and X8), looked up in a generation.
+"""Look-ups of the companies that a request names by identifier (`ids`, extensions X2 and X8).
 
-An identifier is understood as in the path of a record, so that all routes understand the same spellings. So is a number
-that somebody types in the place of a name (`by_number`).
+An identifier is read as in the path of a record, so all routes accept the same spellings. A number typed in the place
+of a name is read in the same way (`find_by_number`).
 """
 
 import asyncio
@@ -11,51 +11,58 @@ from typing import Any, Final, NamedTuple
 
 from serve.contract import seed_tables
 from serve.request.reader import ParsedParameters
-from serve.request.values import AskedCompany
+from serve.request.values import RequestedCompany
 from shards.query import Query
 from shards.search import company_numbers
 from shards.search.search import ShardSet
 
-# Look-ups between which other requests are served: 20 µs for a known company, 0.1 ms for an unknown one.
-_AT_ONCE: Final = 10
+# The look-ups in a row before other requests get a turn: each takes 20 µs for a known company, 0.1 ms for an unknown
+# company.
+_LOOKUPS_IN_A_ROW: Final = 10
 
 
-class FoundCompanies(NamedTuple):
-    """Requested companies.
+class ResolvedCompanies(NamedTuple):
+    """Requested companies after the look-up.
 
     Attributes:
-        known: those that exist, by country and stored identifier.
-        unknown: the others, as they were requested.
+        existing: the companies of the base, each as country and stored identifier.
+        unknown: the items of the request without a company.
     """
 
-    known: Sequence[tuple[str, str]]
-    unknown: Sequence[AskedCompany]
+    existing: Sequence[tuple[str, str]]
+    unknown: Sequence[RequestedCompany]
 
 
-async def find(base: ShardSet, companies: Sequence[AskedCompany]) -> FoundCompanies:
-    """Look companies up, each once.
+async def find(base: ShardSet, companies: Sequence[RequestedCompany]) -> ResolvedCompanies:
+    """Look up companies; duplicates are merged.
 
-    This runs on the event loop: a thousand are 10 to 100 ms, in parts of ten.
+    This runs on the event loop, in parts of ten: a thousand companies take 10 to 100 ms.
     """
-    known: set[tuple[str, str]] = set()
-    unknown: list[AskedCompany] = []
-    for start in range(0, len(companies), _AT_ONCE):
+    existing: set[tuple[str, str]] = set()
+    unknown: list[RequestedCompany] = []
+    for start in range(0, len(companies), _LOOKUPS_IN_A_ROW):
         if start:
             await asyncio.sleep(0)
-        part = companies[start : start + _AT_ONCE]
-        wanted = [(one.iso2, one.identifier) for one in part]
-        places = company_numbers.find_each(base, wanted, seed_tables.number_notation())
-        known.update(filter(None, places))
-        unknown += [one for one, place in zip(part, places, strict=True) if place is None]
-    return FoundCompanies(sorted(known), unknown)
+        batch = companies[start : start + _LOOKUPS_IN_A_ROW]
+        identifiers = [(company.iso2, company.identifier) for company in batch]
+        found_companies = company_numbers.find_companies(
+            base, identifiers, seed_tables.number_notation()
+        )
+        existing.update(filter(None, found_companies))
+        unknown += [
+            company
+            for company, found_company in zip(batch, found_companies, strict=True)
+            if found_company is None
+        ]
+    return ResolvedCompanies(sorted(existing), unknown)
 
 
-def by_number(
-    base: ShardSet, text: str, pays: Sequence[str] = (), most: int = _AT_ONCE
+def find_by_number(
+    base: ShardSet, text: str, pays: Sequence[str] = (), most: int = _LOOKUPS_IN_A_ROW
 ) -> list[Mapping[str, Any]]:
-    """At most `most` companies whose number is `text`; none if the text is rather a name (extensions X4, X6).
+    """At most `most` companies with the number `text`; none if the text is more likely a name (extensions X4, X6).
 
-    They have their contact fields, whatever the caller may see.
+    Their contact fields are included, so the caller must remove them if the request has no right to them.
     """
     notation = seed_tables.number_notation()
     if not notation.read(text).is_certain:
@@ -65,14 +72,16 @@ def by_number(
     return [shards[iso2].company(row) for iso2, row in places[:most]]
 
 
-async def resolved_query(
-    base: ShardSet, asked: ParsedParameters, named: FoundCompanies | None = None
+async def resolve_query(
+    base: ShardSet, parameters: ParsedParameters, looked_up: ResolvedCompanies | None = None
 ) -> tuple[Query, Sequence[str] | None]:
-    """The query with the companies that exist, and the items of `ids` that name no company, as they were written.
+    """The query with the existing companies, and the items of `ids` without a company, as written.
 
-    The second value is None where `ids` is absent. `named` are the companies, if they have been looked up.
+    The second value is None if `ids` is absent. `looked_up` are the companies, if they have been looked up already.
     """
-    if asked.companies is None:
-        return asked.query, None
-    found = named or await find(base, asked.companies)
-    return replace(asked.query, ids=tuple(found.known)), [one.given for one in found.unknown]
+    if parameters.companies is None:
+        return parameters.query, None
+    companies = looked_up or await find(base, parameters.companies)
+    return replace(parameters.query, ids=tuple(companies.existing)), [
+        company.text for company in companies.unknown
+    ]

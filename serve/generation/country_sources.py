@@ -1,7 +1,7 @@
-"""The sources of the companies that are served, by country: registers, licences, dates of files, known fields (X9).
+"""The sources of the served companies, by country: registers, licences, dates of files, counts of fields (X9).
 
-They are read from `sources.json` and `quality.json` of a generation, once when it is opened. The age of the data is
-everywhere that of the registers' files, never that of the build.
+The sources are read from `sources.json` and `quality.json` when a generation is opened. The age of the data is the age
+of the registers' files, not of the build.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ from shards.generations import generation_files, register_sources
 from shards.generations.generation_files import Generation
 from shards.generations.register_sources import COMPANIES, RegisterImport
 
-# The fields that are counted: those of a company, and whether it has statements.
+# The counted fields: the fields of a company, and its statements.
 COUNTED: Final = (*FIELDS, "comptes")
 
 
@@ -25,9 +25,9 @@ class CountrySources:
     """The sources of one country.
 
     Attributes:
-        n_societes: its companies; 0 for a country without data.
-        imports: what was imported: companies, their complements, statements; empty where none is declared.
-        filled: how many companies have each field of COUNTED; empty where the build did not count.
+        n_societes: the number of its companies; 0 for a country without data.
+        imports: the imports of companies, complements and statements; empty if none is declared.
+        filled: the number of companies with each field of COUNTED; empty if the build did not count them.
     """
 
     iso2: str
@@ -37,7 +37,7 @@ class CountrySources:
 
     @property
     def date(self) -> str | None:
-        """The oldest date among the files of its companies (ISO 8601); None where none is known."""
+        """The oldest date of the files with companies of the country (ISO 8601); None if no date is known."""
         return register_sources.country_date(self.imports, self.iso2)
 
 
@@ -47,66 +47,77 @@ def read(generation: Generation) -> dict[str, CountrySources]:
     Raises:
         ValueError: a file of the generation is damaged.
     """
-    imports = register_sources.load(_document(generation, register_sources.SOURCES))
-    quality = orjson.loads(_document(generation, generation_files.QUALITY)).get("pays", {})
+    imports = register_sources.load(_json_bytes(generation, register_sources.SOURCES))
+    quality = orjson.loads(_json_bytes(generation, generation_files.QUALITY)).get("pays", {})
     sources = {}
     for pays in generation.reference.pays:
         counts = quality.get(pays.iso2, {}).get("renseignees", {})
-        own = imports.get(pays.iso2, ())
+        country_imports = imports.get(pays.iso2, ())
         sources[pays.iso2] = CountrySources(
             pays.iso2,
             generation.manifest.counts[pays.iso2],
-            _order(own, pays.iso2),
+            _order_imports(country_imports, pays.iso2),
             {name: counts[name] for name in COUNTED if name in counts},
         )
     return sources
 
 
-def _order(imports: Iterable[RegisterImport], iso2: str) -> tuple[RegisterImport, ...]:
-    return tuple(sorted(imports, key=lambda one: (one.table != COMPANIES, one.completes(iso2))))
+def _order_imports(imports: Iterable[RegisterImport], iso2: str) -> tuple[RegisterImport, ...]:
+    """The imports of companies first, then of other tables; for each table kind, complements come last."""
+    return tuple(
+        sorted(
+            imports,
+            key=lambda source_import: (
+                source_import.table != COMPANIES,
+                source_import.completes(iso2),
+            ),
+        )
+    )
 
 
-def period(countries: Iterable[CountrySources]) -> tuple[str, str] | None:
+def date_range(countries: Iterable[CountrySources]) -> tuple[str, str] | None:
     """The oldest and the newest date of these countries; None if no source is declared."""
-    days = [one.date for one in countries if one.date]
-    return (min(days), max(days)) if days else None
+    dates = [country.date for country in countries if country.date]
+    return (min(dates), max(dates)) if dates else None
 
 
-def heaviest(countries: Iterable[CountrySources]) -> list[CountrySources]:
-    """The two countries with the most companies among those whose date is known."""
+def two_largest(countries: Iterable[CountrySources]) -> list[CountrySources]:
+    """The two countries with the most companies, among countries with a known date."""
     dated = [country for country in countries if country.date and country.n_societes]
     return sorted(dated, key=lambda country: -country.n_societes)[:2]
 
 
 def edition_dates(countries: Iterable[CountrySources]) -> dict[str, datetime]:
-    """The date of the edition of each source that tells one, at its first moment (UTC).
+    """The edition date of each source that has one, as its first moment (UTC).
 
-    Of several imports of a source the newest counts; one import is as old as its oldest file.
+    The newest import of a source counts; the date of an import is the date of its oldest file.
     """
-    found: dict[str, datetime] = {}
+    dates: dict[str, datetime] = {}
     for country in countries:
-        for one in country.imports:
-            if one.date is not None:
-                moment = _first_moment(one.date)
-                found[one.source] = max(moment, found.get(one.source, moment))
-    return found
+        for source_import in country.imports:
+            if source_import.date is not None:
+                moment = _first_moment(source_import.date)
+                dates[source_import.source] = max(moment, dates.get(source_import.source, moment))
+    return dates
 
 
 def _first_moment(date: str) -> datetime:
     """The first moment of a day, a month or a year."""
-    first = date + "0001-01-01"[len(date) :]
-    return datetime.fromisoformat(first).replace(tzinfo=UTC)
+    # A missing month or day is 01.
+    first_day = date + "0001-01-01"[len(date) :]
+    return datetime.fromisoformat(first_day).replace(tzinfo=UTC)
 
 
 def attributions(countries: Iterable[CountrySources]) -> list[RegisterImport]:
-    """One import for each attribution that the licences of these countries demand, in the order of the countries."""
-    found: dict[str, RegisterImport] = {}
+    """An import for each distinct attribution that the licences of these countries demand, in order of country."""
+    imports: dict[str, RegisterImport] = {}
     for country in countries:
-        for one in country.imports:
-            found.setdefault(one.attribution, one)
-    return list(found.values())
+        for source_import in country.imports:
+            imports.setdefault(source_import.attribution, source_import)
+    return list(imports.values())
 
 
-def _document(generation: Generation, name: str) -> Any:
+def _json_bytes(generation: Generation, name: str) -> Any:
+    """The bytes of a JSON file of the generation; `{}` if the generation does not have the file."""
     path = generation.folder / name
     return path.read_bytes() if name in generation.manifest.files else b"{}"

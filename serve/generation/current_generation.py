@@ -1,24 +1,23 @@
-"""The generation that is being served, and its replacement by the next one.
+"""The served generation, and its replacement by the next generation.
 
-DATA/CURRENT is checked every second, and at once on SIGHUP. A thread reads a new generation whole and
-compares it with its manifest; then it is opened and one reference is swapped. A request holds a lease
-on one generation: it sees the old one or the new one, never both, and never waits. The previous
-generation stays open for clients that page through it (G10); the one before that is closed when its
-last lease ends. A damaged generation is refused: the fault is logged once, /readyz and /metrics
-report it, and the old generation goes on serving.
+DATA/CURRENT is checked every second, and at once on SIGHUP. A new generation is compared with its manifest, every byte
+of it; then it is opened and takes the place of the old generation. A request has a lease on a generation, so it sees
+the old generation or the new one, not both, and does not wait for the change. The previous generation stays open for
+clients that page through it (G10); an older one is closed when its last lease ends. A damaged generation is refused:
+the fault is logged once, /readyz and /metrics report it, and the old generation stays in service.
 
-The first generation after a start is opened without reading it whole, so that the server is ready at
-once; it is compared with its manifest while it is read ahead (serve/process/read_ahead.py). A shard that
-is found damaged, then or later, or by the search that gathers its arrays, is served no longer: a
-generation that CURRENT still names takes the place of its own, or, if all of them have damaged shards,
-the newest is served without these. The sizes of the shards are compared each second, since a file that
-shrinks under its map ends the process that reads it.
+The first generation after a start is opened before all of it is read, so that the server is ready at once. It is
+compared with its manifest while it is read ahead (serve/process/read_ahead.py). This comparison, or a search, can find
+a damaged shard. A damaged shard is no longer served: another generation of CURRENT takes the place of its generation,
+or, if all generations have damaged shards, the newest is served without its damaged shards. The sizes of the shards are
+checked every second, since a mapped file that shrinks kills the process that reads it.
 
-STATE/damaged.json lists the files that were found damaged, for all workers of a server: one worker reads ahead, the
-others learn from the list what it found, and so does the next start. A file is known by its inode, size and time of
-change: a repaired file is another one, and so not damaged.
+STATE/damaged.json lists the damaged files for all workers of a server, and for the next start: one worker reads ahead,
+and the others read its findings there. A file is identified by its device, inode, size and modification time, so a
+repaired file is a different file.
 
-Generations are compared, opened and closed beside the event loop. All else runs on its thread, so there is no lock.
+Generations are compared, opened and closed in threads or another process. All other code runs on the event loop, so
+there are no locks.
 """
 
 import asyncio
@@ -44,37 +43,37 @@ from shards.generations.generation_files import MARKET, Generation, shard_name
 from shards.generations.manifest import Manifest
 from shards.generations.pointer import Pointer
 
-POLL_SECONDS: Final = 1.0
+POLL_SECONDS: Final = 1.0  # between two checks of CURRENT and of the open shards
 # Reported as the refused generation if CURRENT itself cannot be read.
 UNREADABLE: Final = "illisible"
 
-DAMAGED: Final = "damaged.json"
+DAMAGED: Final = "damaged.json"  # in STATE: the list of damaged files
 
 _log: Final = logging.getLogger("serve.generation.current_generation")
 
-# Inode, size and time of change of CURRENT: they differ for another file, without reading it.
+# Inode, size and modification time of CURRENT: they show a change of the file before it is read.
 _Signature = tuple[int, int, int]
 
-# The files that have other digests than these.
+# Returns the files that do not have the expected digest; the argument is the expected digest (BLAKE3) by path.
 CompareFiles = Callable[[Mapping[Path, str]], Awaitable[Sequence[Path]]]
 
-# Opening a generation raises these: its files are wrong, or its lists are of another version.
-_REFUSED: Final = (ShardError, OSError, ValueError, TypeError, LookupError, AttributeError)
+# The exceptions that opening a generation raises if its files are wrong, or its lists are of another version.
+_OPENING_ERRORS: Final = (ShardError, OSError, ValueError, TypeError, LookupError, AttributeError)
 
+# Device, inode, size and modification time of a file.
 _Identity = tuple[int, int, int, int]
 
 
 class GenerationStatus(NamedTuple):
-    """The generations that one process serves and refuses at a moment.
+    """The generations that a process serves and refuses.
 
     Attributes:
-        generation: the current one, or None.
-        previous: the one before it, which requests may still name, or None.
-        since: the time at which the current one was published; of one that an older CURRENT named, that of its
-            files.
-        refused: the published one, if it is damaged and another one is therefore served.
-        missing: the countries of the current one that are damaged, and so are answered with 503.
-        pid: the process.
+        generation: the current generation, or None.
+        previous: the previous generation, which requests may still name, or None.
+        since: the publication time of the current generation; if it is not the published one, the time of its files.
+        refused: the published generation, if it is damaged and another one is served.
+        missing: the countries of the current generation with damaged shards; requests for them get a 503.
+        pid: the id of the process.
         is_reading: the shards are being read into memory after a start.
     """
 
@@ -93,6 +92,7 @@ class _RefCounted:
     __slots__ = ("generation", "retired", "users")
 
     def __init__(self, generation: OpenGeneration) -> None:
+        """Begin without users; a `retired` generation gets no new users and is closed after the last one."""
         self.generation = generation
         self.users = 0
         self.retired = False
@@ -103,51 +103,57 @@ class _RefCounted:
         self.close_if_done()
 
     def close_if_done(self) -> None:
+        """Close the generation in a thread if it is retired and no request uses it."""
         if self.retired and not self.users:
-            # Its threads may work on, and unmapping gigabytes takes tenths of a second.
+            # A thread closes it: its own threads may still work, and unmapping gigabytes takes tenths of a second.
             Thread(target=self.generation.close, name="close").start()
 
 
 class _Lease:
-    """Keeps the current generation open within its block, and the previous one."""
+    """Keeps the current and the previous generation open within its block."""
 
     __slots__ = ("_open",)
 
     def __init__(self, *leased: _RefCounted) -> None:
+        """Prepare a lease of these generations; the first is the current one."""
         self._open = leased
 
     def __enter__(self) -> OpenGeneration:
+        """Count a user of each generation, so that they stay open; returns the current generation."""
         for entry in self._open:
             entry.users += 1
         return self._open[0].generation
 
     def __exit__(self, *_: object) -> None:
+        """Remove the user; a retired generation is closed with its last user."""
         for entry in self._open:
             entry.users -= 1
             entry.close_if_done()
 
 
 class DamageList:
-    """The damaged files that a STATE folder lists; without a folder, those that this process found."""
+    """The list of damaged files in a STATE folder; without a folder, the files that this process has reported."""
 
     def __init__(self, state: Path | None) -> None:
-        self._file = state / DAMAGED if state else None
-        self._seen: _Identity | None = None
-        self._known: set[_Identity] = set()
+        """Begin with no damaged files; with a STATE folder, the list is shared in its file DAMAGED."""
+        self._shared_file = state / DAMAGED if state else None
+        # The identity of `_shared_file` when it was last read: another identity means that the list has changed.
+        self._identity_at_last_read: _Identity | None = None
+        self._damaged_files: set[_Identity] = set()
 
     def add(self, path: Path) -> None:
         """List the file at `path`; any thread may call this."""
-        self._known.add(_identity(path))
+        self._damaged_files.add(_identity(path))
         self._save()
 
     def clear(self) -> None:
-        """Forget everything: the files were read again and are whole."""
-        if self._known:
-            self._known = set()
+        """Clear the list: all files have been compared again, and none is damaged."""
+        if self._damaged_files:
+            self._damaged_files = set()
             self._save()
 
     def countries(self, folder: Path, manifest: Manifest, among: Iterable[str]) -> frozenset[str]:
-        """The countries of these whose shards are listed, are missing or have another size."""
+        """The countries of `among` whose shards in `folder` are damaged: listed, missing, or of a wrong size."""
         self._load()
         damaged_countries = set()
         for iso2 in among:
@@ -157,37 +163,41 @@ class DamageList:
             except OSError:
                 damaged_countries.add(iso2)
                 continue
-            if identity in self._known or identity[2] != manifest.files[name].size:
+            # identity[2] is the size of the file.
+            if identity in self._damaged_files or identity[2] != manifest.files[name].size:
                 damaged_countries.add(iso2)
         return frozenset(damaged_countries)
 
     def _load(self) -> None:
-        if self._file is None:
+        """Read the list of damaged files in STATE, which another worker may have changed, into `_damaged_files`."""
+        if self._shared_file is None:
             return
         try:
-            seen = _identity(self._file)
-            if seen != self._seen:
-                self._known = set(map(tuple, orjson.loads(self._file.read_bytes())))
-                self._seen = seen
+            identity = _identity(self._shared_file)
+            if identity != self._identity_at_last_read:
+                self._damaged_files = set(map(tuple, orjson.loads(self._shared_file.read_bytes())))
+                self._identity_at_last_read = identity
         except FileNotFoundError:
             pass
         except (OSError, TypeError, ValueError) as error:
-            self._seen = None
-            _log.error("%s cannot be read, remove it: %s", self._file, error)
+            self._identity_at_last_read = None
+            _log.error("%s cannot be read, remove it: %s", self._shared_file, error)
 
     def _save(self) -> None:
-        if self._file is None:
+        """Write the list of damaged files to STATE, for other workers and the next start; a failure is only logged."""
+        if self._shared_file is None:
             return
         try:
-            atomic_files.write(self._file, orjson.dumps(sorted(self._known)))
-        except OSError as error:  # a full disk: this process knows it all the same
+            atomic_files.write(self._shared_file, orjson.dumps(sorted(self._damaged_files)))
+        except OSError as error:  # such as a full disk; this process still has the list in memory
             _log.error(
-                "other workers do not learn what is damaged: %s; give STATE space and write access",
+                "the list of damaged files cannot be shared with other workers: %s; give STATE space and write access",
                 error,
             )
 
 
 def _identity(path: Path) -> _Identity:
+    """The device, inode, size and modification time of a file; a repaired file has other values."""
     stat = path.stat()
     return stat.st_dev, stat.st_ino, stat.st_size, stat.st_mtime_ns
 
@@ -196,20 +206,28 @@ class CurrentGeneration:
     """Opens and replaces the generation that DATA/CURRENT names, from `start` to `close`."""
 
     def __init__(self, data: Path, state: Path | None = None) -> None:
-        """Follow DATA; `state` has the list of damaged files that the workers share."""
+        """Prepare to follow the generations of the folder DATA; nothing is opened before `start`.
+
+        Args:
+            state: the folder with the list of damaged files that the workers share; None for a list of this process.
+        """
         self._data = data
         self._damage = DamageList(state)
-        self._on_unread: Callable[[Generation], None] | None = None
+        self._on_unchecked: Callable[[Generation], None] | None = None  # set by `on_unchecked`
+        # Set by `prepare_with`: prepares a generation before it is served.
         self._prepare: Callable[[OpenGeneration], Awaitable[object]] | None = None
-        self._left_open: list[str] = []  # damaged, and nothing else can be served
-        self._open: tuple[_RefCounted, ...] = ()  # the current one, then the previous one
-        self._behind: str | None = None  # the previous one that CURRENT named, open or not
-        self._seen: _Signature | None = None
-        self._wake = asyncio.Event()
+        # Damaged generations that are served because no other can be opened.
+        self._left_open: list[str] = []
+        self._open: tuple[_RefCounted, ...] = ()  # the current generation, then the previous one
+        # The previous generation that CURRENT names, open or not.
+        self._published_previous: str | None = None
+        self._last_signature: _Signature | None = None  # of CURRENT, when it was last read
+        self._wake = asyncio.Event()  # set at SIGHUP
+        # The attributes of the same names in `GenerationStatus`.
         self._since: datetime | None = None
         self._refused: str | None = None
         self._compare_files: CompareFiles | None = None
-        self.is_reading = False  # reported by `status`; the one who reads sets it
+        self.is_reading = False  # reported by `status`; set by the reader
 
     @property
     def data(self) -> Path:
@@ -223,12 +241,13 @@ class CurrentGeneration:
 
     @property
     def sources(self) -> Mapping[str, CountrySources]:
-        """The sources of the current generation by country; none while nothing is served."""
+        """The sources of the current generation by country; empty while no generation is served."""
         return self._open[0].generation.sources if self._open else {}
 
     @property
     def status(self) -> GenerationStatus:
         """The status of the generations; any thread may call this."""
+        # None stands for a generation that is not open.
         current, previous, *_ = (*(entry.generation.id for entry in self._open), None, None)
         missing = tuple(sorted(self._missing_countries))
         return GenerationStatus(
@@ -237,15 +256,16 @@ class CurrentGeneration:
 
     @property
     def damage(self) -> DamageList:
-        """The files that were found damaged."""
+        """The list of damaged files."""
         return self._damage
 
     @property
     def _missing_countries(self) -> frozenset[str]:
+        """The countries of the current generation whose damaged shards are not served."""
         return self._open[0].generation.shards.missing if self._open else frozenset()
 
     def lease(self) -> AbstractContextManager[OpenGeneration]:
-        """The current generation for one request; it stays open until the lease ends.
+        """Lease the current generation for a request; it stays open until the lease ends.
 
         Raises:
             ApiError: 503 `indisponible`: there is no generation yet (G9).
@@ -254,13 +274,13 @@ class CurrentGeneration:
             raise ApiError("indisponible", "sans_generation")
         return _Lease(*self._open)
 
-    def start(self, *, doubted: bool = False) -> None:
-        """Open the published generation, if there is one, without reading it whole.
+    def start(self, *, compare_first: bool = False) -> None:
+        """Open the published generation, if there is one, without reading all of it.
 
         Args:
-            doubted: compare the shards with their digests first, since reading them ended a process.
+            compare_first: compare the shards with their digests first; reading a damaged shard can kill the process.
         """
-        self._seen = _signature(self._data)
+        self._last_signature = _signature(self._data)
         try:
             published = pointer.read(self._data)
             if published is None:
@@ -269,29 +289,35 @@ class CurrentGeneration:
                     self._data,
                 )
                 return
-            if doubted:
-                self._compare(published)
+            if compare_first:
+                self._list_damaged(published)
             self._open_best(published)
-        except _REFUSED as error:
+        except _OPENING_ERRORS as error:
             self._refused = UNREADABLE
             _log.error("nothing is served: %s", error)
 
-    def read_unread(self, read: Callable[[Generation], None]) -> None:
-        """Call `read` with each generation that is served without having been read whole, now and later."""
-        self._on_unread = read
+    def on_unchecked(self, check: Callable[[Generation], None]) -> None:
+        """Call `check` with each generation that is served before its files were read and compared.
+
+        `check` is called with the present generation now, and with each later one when it is served.
+        """
+        self._on_unchecked = check
         if self._open:
-            read(self._open[0].generation.generation)
+            check(self._open[0].generation.generation)
 
     def prepare_with(self, prepare: Callable[[OpenGeneration], Awaitable[object]]) -> None:
-        """Await `prepare` with each later generation before it is served; what it raises refuses it."""
+        """Await `prepare` with each later generation before it is served; an exception refuses the generation."""
         self._prepare = prepare
 
     def compare_with(self, compare: CompareFiles) -> None:
-        """Have `compare` find the files of a later generation that differ from their digests, in place of a thread."""
+        """Use `compare`, instead of a thread, to compare the files of later generations with their digests."""
         self._compare_files = compare
 
     async def follow(self) -> None:
-        """Replace the generation whenever CURRENT changes, until cancelled."""
+        """Replace the generation whenever CURRENT changes, until cancelled.
+
+        CURRENT is read every POLL_SECONDS, when damaged shards are left as well, and at SIGHUP.
+        """
         while True:
             try:
                 await asyncio.wait_for(self._wake.wait(), POLL_SECONDS)
@@ -303,40 +329,48 @@ class CurrentGeneration:
                 await self.refresh(again=True)
 
     async def refresh(self, *, again: bool = False) -> None:
-        """Open the generation that CURRENT names, if CURRENT has changed.
+        """Open the generation that CURRENT names, if CURRENT has changed; a damaged generation is refused and logged.
 
         Args:
-            again: check even if it has not, so that a refused generation is opened once it has been
-                repaired.
+            again: check even if CURRENT has not changed, so that a repaired generation is opened.
         """
-        seen = _signature(self._data)
-        # Without CURRENT, nothing changes: the files that are open stay whole.
-        if seen is None or (seen == self._seen and not again):
+        signature = _signature(self._data)
+        # Without CURRENT, the open generation stays in service.
+        if signature is None or (signature == self._last_signature and not again):
             return
-        self._seen = seen
+        self._last_signature = signature
         published: Pointer | None = None
         try:
             published = pointer.read(self._data)
             if published is not None and (
                 published.generation != self.generation or self._missing_countries
             ):
-                new = await self._open_verified(published.generation)
-                await self._prepare_or_close(new)
+                new_generation = await self._open_verified(published.generation)
+                await self._prepare_or_close(new_generation)
                 previous = await self._open_previous(published.previous)
                 self._damage.clear()
-                self._swap(published, _RefCounted(new), previous)
-            elif published is not None and published.previous != self._behind:
-                # A person has objected: what is withdrawn ends at once, files of changes are others now.
+                self._swap(published, _RefCounted(new_generation), previous)
+            elif published is not None and published.previous != self._published_previous:
+                # Only `previous` has changed, because a person has objected: the withdrawn generations are closed at
+                # once, and the files of changes, which have been replaced, are opened again.
                 self._open_best(published)
             self._refused = None
-        except _REFUSED as error:
+        except _OPENING_ERRORS as error:
             self._refused = published.generation if published else UNREADABLE
             _log.error(
-                "the published generation is refused, %s serves on: %s", self.generation, error
+                "the published generation is refused, %s is still served: %s",
+                self.generation,
+                error,
             )
 
     async def _open_verified(self, name: str) -> OpenGeneration:
-        """Open a generation after comparing every byte with its manifest."""
+        """Open a generation after comparing every file with its digest in the manifest.
+
+        The function that `compare_with` has set compares the files; without it, or if it fails, this process does.
+
+        Raises:
+            CorruptError: a file differs.
+        """
         folder = self._data / name
         manifest = await asyncio.to_thread(_check_files, folder)
         digests = {folder / file: entry.blake3 for file, entry in manifest.files.items()}
@@ -354,71 +388,84 @@ class CurrentGeneration:
             )
         return await asyncio.to_thread(_open_compared, self._data, name)
 
-    async def _prepare_or_close(self, new: OpenGeneration) -> None:
+    async def _prepare_or_close(self, new_generation: OpenGeneration) -> None:
+        """Call the function of `prepare_with` for a generation; close the generation if the function fails."""
         try:
             if self._prepare:
-                await self._prepare(new)
+                await self._prepare(new_generation)
         except BaseException:
-            new.close()
+            new_generation.close()
             raise
 
     def leave_damaged(self) -> None:
-        """Serve another generation, or fewer countries, if a shard that is open is damaged."""
+        """Add the shards that a search found damaged to the list, and stop serving them.
+
+        Another generation, or the same without their countries, is opened; if none can be, they remain in use.
+        """
         for entry in self._open:
             for path in sorted(entry.generation.shards.found_damaged):
                 _log.error("%s is damaged, a search found it; %s", path, REMEDY)
                 self._damage.add(Path(path))
             entry.generation.shards.found_damaged.clear()
-        damaged = [entry.generation.id for entry in self._open if not self._is_whole(entry)]
+        damaged = [entry.generation.id for entry in self._open if not self._is_undamaged(entry)]
+        # Generations in `_left_open` stay open, because no other could be opened in their place.
         if not damaged or damaged == self._left_open:
             return
         self._left_open = []
         try:
             self._open_best(pointer.require(self._data))
-        except _REFUSED as error:
+        except _OPENING_ERRORS as error:
             self._left_open = damaged
-            _log.error("damaged shards are served on, as nothing else can be: %s", error)
+            _log.error(
+                "damaged shards are still served, because there is no other generation: %s", error
+            )
 
     def _open_best(self, published: Pointer) -> None:
-        """Serve the first generation of CURRENT that is whole, else the first without its damaged shards.
+        """Serve the first undamaged generation of CURRENT, else the first one without its damaged shards.
 
         Raises:
-            ShardError, OSError, ValueError, …: none can be opened; the error is that of the newest.
+            ShardError, OSError, ValueError, …: no generation can be opened; the error of the newest.
         """
-        kept = published.kept_generations
+        generations = published.generations
         failures: list[Exception] = []
         for partly in (False, True):
-            for place, name in enumerate(kept):
+            for position, name in enumerate(generations):
                 try:
-                    new = self._load(name, partly=partly)
-                    at = (
+                    new_generation = self._load(name, partly=partly)
+                    # CURRENT has only the publication time of the first generation; an older one was published when its
+                    # files were written.
+                    published_at = (
                         published.published
-                        if place == 0
-                        else new.written_at.isoformat(timespec="seconds")
+                        if position == 0
+                        else new_generation.publication_time.isoformat(timespec="seconds")
                     )
-                    behind = kept[place + 1 :]
-                    follower = next(iter(behind), None)
-                    previous = self._previous(follower) or self._load_previous(follower)
-                    self._swap(Pointer(name, follower, at), _RefCounted(new), previous)
-                except _REFUSED as error:
+                    older = generations[position + 1 :]
+                    next_older = next(iter(older), None)
+                    previous = self._find_open(next_older) or self._load_previous(next_older)
+                    self._swap(
+                        Pointer(name, next_older, published_at),
+                        _RefCounted(new_generation),
+                        previous,
+                    )
+                except _OPENING_ERRORS as error:
                     _log.error("generation %s is refused: %s", name, error)
                     failures.append(error)
                     continue
                 self._refused = published.generation if failures else None
-                if self._on_unread:
-                    self._on_unread(new.generation)
+                if self._on_unchecked:
+                    self._on_unchecked(new_generation.generation)
                 return
         self._refused = published.generation
         raise failures[0]
 
     def _load(self, name: str, *, partly: bool) -> OpenGeneration:
-        """Open a generation, whole or, if `partly`, without its damaged shards."""
+        """Open a generation; if `partly`, without its damaged shards, else only if no shard is damaged."""
         folder = self._data / name
         manifest = generation_files.read_manifest(folder)
-        for file, known in manifest.files.items():
-            # The market is compared where it is read, and done without.
+        for file, entry in manifest.files.items():
+            # The file MARKET (figures of sectors) is optional, and is compared with its digest when it is read.
             is_needed = not file.endswith(generation_files.SHARD) and file != MARKET
-            if is_needed and not manifests.has_digest(folder / file, known):
+            if is_needed and not manifests.has_digest(folder / file, entry):
                 raise CorruptError(f"{folder / file} is damaged; {REMEDY}")
         damaged = self._damage.countries(folder, manifest, manifest.counts)
         if partly:
@@ -429,14 +476,14 @@ class CurrentGeneration:
             )
         return open_generation.load(self._data, name, damaged)
 
-    def _compare(self, published: Pointer) -> None:
-        """Compare the shards of the published generation with their digests."""
+    def _list_damaged(self, published: Pointer) -> None:
+        """Compare the files of the published generation with their digests, and list the damaged files."""
         folder = self._data / published.generation
         for name, file in generation_files.read_manifest(folder).files.items():
             path = folder / name
             try:
                 fault = "" if manifests.has_digest(path, file) else "is damaged"
-            except FileNotFoundError:  # a missing file is no file that is listed
+            except FileNotFoundError:  # a missing file has no identity to list
                 continue
             except OSError as error:
                 fault = f"cannot be read ({error.strerror})"
@@ -444,8 +491,8 @@ class CurrentGeneration:
                 _log.error("%s %s; %s", path, fault, REMEDY)
                 self._damage.add(path)
 
-    def _is_whole(self, entry: _RefCounted) -> bool:
-        """Whether no shard that it has open is known to be damaged."""
+    def _is_undamaged(self, entry: _RefCounted) -> bool:
+        """Whether none of the open shards of a generation is listed as damaged."""
         opened = entry.generation.generation
         return not self._damage.countries(opened.folder, opened.manifest, opened.shards)
 
@@ -459,52 +506,57 @@ class CurrentGeneration:
         for entry in retired:
             entry.retire()
 
-    def _previous(self, name: str | None) -> list[_RefCounted]:
-        """The generation of this name, if it is open and whole."""
+    def _find_open(self, name: str | None) -> list[_RefCounted]:
+        """The generation with this id, alone in a list; an empty list if it is not open, or damaged."""
         return [
-            entry for entry in self._open if entry.generation.id == name and self._is_whole(entry)
+            entry
+            for entry in self._open
+            if entry.generation.id == name and self._is_undamaged(entry)
         ]
 
     async def _open_previous(self, name: str | None) -> list[_RefCounted]:
-        """The previous generation, opened in a thread unless it is open."""
-        return self._previous(name) or await asyncio.to_thread(self._load_previous, name)
+        """A list with the previous generation, which is opened in a thread unless it is open; [] if it cannot be."""
+        return self._find_open(name) or await asyncio.to_thread(self._load_previous, name)
 
-    def _swap(self, published: Pointer, new: _RefCounted, previous: list[_RefCounted]) -> None:
-        """Serve `new`, and keep the generation open that was published before it."""
-        old = self._open
-        new.generation.set_previous(previous[0].generation if previous else None)
-        self._open = (new, *previous)
-        self._behind = published.previous
+    def _swap(
+        self, published: Pointer, new_entry: _RefCounted, previous: list[_RefCounted]
+    ) -> None:
+        """Serve `new_entry`, keep the generations of `previous` open, and retire all others, which close after use."""
+        old_entries = self._open
+        new_entry.generation.set_previous(previous[0].generation if previous else None)
+        self._open = (new_entry, *previous)
+        self._published_previous = published.previous
         self._since = datetime.fromisoformat(published.published)
-        _log.info("generation %s is served", new.generation.id)
-        for entry in old:
+        _log.info("generation %s is served", new_entry.generation.id)
+        for entry in old_entries:
             if entry not in previous:
                 entry.retire()
 
     def _load_previous(self, generation: str | None) -> list[_RefCounted]:
-        """Open the previous generation if that is possible; a server can do without it."""
+        """The previous generation, newly opened, alone in a list; it is optional, so a failure gives an empty list."""
         if generation is None:
             return []
         try:
             return [_RefCounted(self._load(generation, partly=False))]
-        except _REFUSED as error:
-            _log.warning("the previous generation cannot be asked for: %s", error)
+        except _OPENING_ERRORS as error:
+            _log.warning("the previous generation cannot be served: %s", error)
             return []
 
 
 def _verify_digests(folder: Path) -> None:
+    """Compare the files of a generation with the digests of its manifest. Raises ShardError."""
     generation_files.verify_digests(folder, generation_files.read_manifest(folder))
 
 
 def _check_files(folder: Path) -> Manifest:
-    """The manifest of a generation whose files are all there, of their sizes, and no others."""
+    """The manifest of a generation, after a check that the folder has exactly its files, with their sizes."""
     manifest = generation_files.read_manifest(folder)
     manifests.check_listed(folder, manifest.files, generation_files.MANIFEST)
     return manifest
 
 
 def _open_compared(data: Path, generation: str) -> OpenGeneration:
-    """Open a generation whose files were compared, after comparing the changes that led to it."""
+    """Open a generation whose files have been compared; first compare the files of the changes to it."""
     for step in change_steps.folders(data):
         if step.name.endswith(f"-{generation}"):
             change_steps.verify(step)
@@ -512,6 +564,7 @@ def _open_compared(data: Path, generation: str) -> OpenGeneration:
 
 
 def _signature(data: Path) -> _Signature | None:
+    """The inode, size and modification time of CURRENT, which show a change; None if there is no CURRENT."""
     try:
         stat = (data / pointer.CURRENT).stat()
     except OSError:

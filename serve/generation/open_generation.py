@@ -1,7 +1,7 @@
-"""An open generation: its shards, the words that callers may use for them, and its caches.
+"""An open generation: its shards, the words that callers may use, its caches and its threads.
 
-The caches hold values that depend on the generation alone, and are closed with it: parsed searches,
-the bodies of the public lists, open files of changes. Its threads read its shards.
+The caches have values that depend only on the generation, and are closed with it: parsed searches, the bodies of public
+lists, open files of changes. The threads read its shards.
 """
 
 import asyncio
@@ -40,29 +40,28 @@ from shards.search.search import ShardSet
 
 T = TypeVar("T")
 
-# Parsed searches that are remembered, if their values are short: a few megabytes at most.
-_REMEMBERED: Final = 1_024
-_LONGEST: Final = 200
+# The most parsed searches in the cache, and the most characters of a value of such a search: a few megabytes at most.
+_MOST_SEARCHES: Final = 1_024
+_LONGEST_VALUE: Final = 200
 
-# Bodies of public lists that are remembered: the common scopes, some 15 kB each.
-_DOCUMENTS: Final = 64
+# The most bodies of public lists in the cache: the common scopes, about 15 kB each.
+_MOST_DOCUMENTS: Final = 64
 
-# A search that may take longer runs in a thread, so that other requests do not wait for it. The compiled search frees
-# Python's lock, so such threads run beside the event loop. There are as many as a small machine has processors, and one
-# more, so that lists, which take two where nothing else runs, always leave one to searches.
+# A search with a higher estimate runs in a thread, so that other requests do not wait for it. The compiled search
+# releases Python's lock, so threads run at the same time as the event loop. There is one thread more than a small
+# machine has processors: lists use at most two, so a thread is left for searches.
 EXPENSIVE_MICROSECONDS: Final = 1_000.0
 THREADS: Final = 3
-# Callers without an account have one thread of a lower priority: they wait for one another, and never before others.
-# It is not the lowest, since the thread has Python's lock at times, which others wait for. Linux has a nice value for
-# each thread.
+# The nice value of the thread that callers without an account share. It is not the lowest priority, since the thread
+# holds Python's lock at times, and others wait for the lock. Linux has a nice value for each thread.
 VISITS_NICE: Final = 5
 
-# Whether the caller of the request that this task answers has no account (serve/access/loop_guard.py).
+# Whether the current task answers a caller without an account (serve/access/loop_guard.py).
 VISIT: Final[ContextVar[bool]] = ContextVar("visit", default=False)
 
 
 class GroupsRead(NamedTuple):
-    """The groups of a generation, and the imports that they come from."""
+    """The groups of companies of a generation, and the imports from which the relationships come."""
 
     groups: Groups
     imports: Sequence[RegisterImport]
@@ -70,60 +69,71 @@ class GroupsRead(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class OpenGeneration:
-    """Everything that changes when a new generation is published; a request uses one of them.
+    """Everything that changes when a new generation is published. A request uses a single generation.
 
     Attributes:
-        market: the figures of all its companies, where the build has written them and their file is whole.
+        market: the market figures of all companies; None if the build has not written them, or their file is damaged.
         names: the words that callers may send for its countries and sectors.
-        sources: where the companies of each country come from.
-        steps: the known changes from one generation to another (`/modifications`), by the first.
-        peers: quantiles of ratios by country, sector and ratio, as far as they were asked for.
-        markets: analyses of markets without other filters than countries and sectors, of late.
-        changed_companies: the companies that the steps of several generations changed, of late.
+        sources: the sources of the companies, by country.
+        steps: the known changes from one generation to another (`/modifications`), by the id of the generation
+            from which a step starts.
+        peers: a cache of quantiles, by country, sector and ratio.
+        markets: a cache of recent market analyses with no filters other than countries and sectors.
+        changed_companies: a cache of the companies that changed in several steps.
     """
 
     generation: Generation
     market: MarketFigures | None
     names: PlaceNames
     sources: Mapping[str, CountrySources]
+    # Reads the parameters of a search, or returns them from a cache.
     _read: Callable[[tuple[tuple[str, str], ...]], ParsedParameters]
     steps: Mapping[str, Sequence[ChangeStep]] = field(default_factory=dict)
     peers: dict[tuple[str, str, str], Quantiles] = field(default_factory=dict)
     markets: dict[Query, Any] = field(default_factory=dict)
     changed_companies: CompanyMemo = field(default_factory=CompanyMemo)
+    # The cached values of `get_or_make`, by key.
     _documents: dict[Hashable, Any] = field(default_factory=dict)
+    # The previous generation by its id, if it is open: requests may still name it.
     _previous: dict[str, "OpenGeneration"] = field(default_factory=dict)
+    # The open files of `changes`, by the folder of the step, and by country and direction.
     _changes: dict[tuple[Path, str], ChangeFile] = field(default_factory=dict)
+    # The thread that callers without an account share.
     _visits: ThreadPoolExecutor = field(
         default_factory=lambda: ThreadPoolExecutor(1, initializer=lambda: os.nice(VISITS_NICE))
     )
+    # Long jobs, such as the matching of a list, run while they hold this semaphore: one job at a time.
     _lists: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(1))
+    # The jobs of `run` and `run_long` that have not ended.
     _running: "set[asyncio.Future[Any]]" = field(default_factory=set)
     _threads: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(THREADS))
 
     @property
     def id(self) -> str:
+        """The digest that names the generation."""
         return self.generation.id
 
     @property
-    def written_at(self) -> datetime:
-        """The time at which its files were written here (UTC)."""
+    def publication_time(self) -> datetime:
+        """The time at which the files of the generation were written on this host (UTC)."""
         manifest = self.generation.folder / generation_files.MANIFEST
         return datetime.fromtimestamp(manifest.stat().st_mtime, UTC)
 
     @property
     def reference(self) -> Reference:
+        """The countries, sectors and sub-sectors with their numbers of companies."""
         return self.generation.reference
 
     @property
     def shards(self) -> ShardSet:
+        """The open shards by country."""
         return self.generation.shards
 
-    def at_version(self, version: str | None) -> "OpenGeneration":
-        """The generation that a request names (G10): this one, or the previous one.
+    def pinned_to(self, version: str | None) -> "OpenGeneration":
+        """The generation with the id `version` (G10): this generation, or the previous one.
 
         Raises:
-            ApiError: 409 `version_expiree`: the named one is not open any more.
+            ApiError: 409 `version_expiree`: the generation is no longer open.
         """
         if version is None or version == self.id:
             return self
@@ -132,144 +142,151 @@ class OpenGeneration:
             raise ApiError("version_expiree", version=version, versions=[self.id, *self._previous])
         return previous
 
-    def at_version_of(self, pairs: Pairs) -> "OpenGeneration":
-        """The generation that a request names whose only parameter is `version`.
+    def pinned_by(self, pairs: Pairs) -> "OpenGeneration":
+        """The generation for a request whose only parameter is `version`.
 
         Raises:
-            ApiError: 400; 409 for a `version` that is not open any more.
+            ApiError: 400; 409 for a `version` that is no longer open.
         """
-        return self.at_version(reader.read(pairs, parameters.PINNED, self.names).version)
+        return self.pinned_to(reader.read(pairs, parameters.PINNED, self.names).version)
 
     def read(
         self, pairs: Pairs, declared: tuple[Parameter, ...], accepted: str | None = None
     ) -> "tuple[OpenGeneration, ParsedParameters]":
-        """The generation that a request names, and its parameters as that generation understands them.
+        """The generation that a request names, and the parameters, read with the words of that generation.
 
-        It is chosen before they are checked, since each generation has legal forms of its own.
+        The generation is chosen first, since each generation has its own legal forms.
 
         Args:
-            accepted: the header Accept, of a request for a file.
+            accepted: the header Accept of a request for a file.
 
         Raises:
-            ApiError: 400; 406; 409 for a `version` that is not open any more.
+            ApiError: 400; 406; 409 for a `version` that is no longer open.
         """
-        named = self
+        chosen = self
         for name, value in pairs if self._previous else ():
             if name == VERSION.name and value.strip() in self._previous:
-                named = self._previous[value.strip()]
+                chosen = self._previous[value.strip()]
                 break
         if declared is parameters.SEARCH:
-            asked = named.search(pairs)
+            parsed = chosen.search(pairs)
         else:
-            asked = reader.read(pairs, declared, named.names, accepted)
-        return named.at_version(asked.version), asked
+            parsed = reader.read(pairs, declared, chosen.names, accepted)
+        return chosen.pinned_to(parsed.version), parsed
 
     @property
     def groups(self) -> GroupsRead:
-        """The groups of companies, and where they come from (X12)."""
-        return self.get_or_make("groups", lambda: _groups(self.generation))
+        """The groups of companies, and their sources (X12)."""
+        return self.get_or_make("groups", lambda: _read_groups(self.generation))
 
     @property
     def newest_year(self) -> int:
-        """The last year of the data, that of all countries; counted once where the build has not written it."""
+        """The newest year of the data of all countries; computed once if the build has not written it."""
         if self.market is not None:
             return self.market.newest
         return self.get_or_make("newest year", lambda: market.newest_year(self.shards))
 
     def set_previous(self, previous: "OpenGeneration | None") -> None:
-        """Let requests name `previous`, which stays open as long as this one is leased."""
+        """Let requests name `previous`, which must stay open as long as this generation."""
         self._previous.clear()
         if previous is not None:
             self._previous[previous.id] = previous
 
     def changes(self, step: ChangeStep, iso2: str) -> ChangeFile:
-        """The open file of what a step changed in a country.
+        """The open file of the changes of a step in a country.
 
         Raises:
             ShardError: the file is damaged.
             FileNotFoundError: the step was removed.
         """
-        place = (step.folder, f"{iso2} {step.backwards}")
-        found = self._changes.get(place)
-        if found is None:
-            found = self._changes[place] = change_file.of_step(step, iso2)
-        return found
+        key = (step.folder, f"{iso2} {step.backwards}")
+        changes = self._changes.get(key)
+        if changes is None:
+            changes = self._changes[key] = change_file.open_step(step, iso2)
+        return changes
 
     def search(self, pairs: Pairs) -> ParsedParameters:
-        """`reader.read` of a search with a memo: a 304 would spend most of its time parsing parameters.
+        """Read the parameters of a search, with a cache: parsing would take most of the time of a 304.
 
         Raises:
             ApiError: 400.
         """
-        if len(pairs) > len(parameters.SEARCH) or any(len(value) > _LONGEST for _, value in pairs):
+        if len(pairs) > len(parameters.SEARCH) or any(
+            len(value) > _LONGEST_VALUE for _, value in pairs
+        ):
             return reader.read(pairs, parameters.SEARCH, self.names)
         return self._read(tuple(pairs))
 
-    def get_or_make(self, what: Hashable, make: Callable[[], T]) -> T:
-        """The value that `what` determines, made once and kept while there is room."""
-        found: T | None = self._documents.get(what)
-        if found is None:
-            found = make()
-            if len(self._documents) < _DOCUMENTS:
-                self._documents[what] = found
-        return found
+    def get_or_make(self, key: Hashable, make: Callable[[], T]) -> T:
+        """The value of `key`, made by `make` and then cached if there is room."""
+        value: T | None = self._documents.get(key)
+        if value is None:
+            value = make()
+            if len(self._documents) < _MOST_DOCUMENTS:
+                self._documents[key] = value
+        return value
 
-    def peek(self, what: Hashable) -> Any:
-        """The value of `get_or_make` if it was made before, else None."""
-        return self._documents.get(what)
+    def peek(self, key: Hashable) -> Any:
+        """The cached value of `get_or_make`; None if there is none."""
+        return self._documents.get(key)
 
-    async def in_thread(self, cost: float, make: Callable[[], T]) -> T:
+    async def run(self, cost: float, make: Callable[[], T]) -> T:
         """Run `make`, in a thread if its `cost` in microseconds is high.
 
-        A cancelled caller still waits for the thread, which cannot be stopped: the lease of the caller
-        must not end while the thread reads.
+        A cancelled caller still waits for the thread, which cannot be stopped: the generation must stay leased while
+        the thread reads.
         """
         if cost < EXPENSIVE_MICROSECONDS:
             return make()
-        return await self._in_thread(make)
+        return await self._run_in_thread(make)
 
-    async def _in_thread(self, make: Callable[[], T]) -> T:
+    async def _run_in_thread(self, make: Callable[[], T]) -> T:
+        """Run `make` in a thread; the calls of visitors share one thread, which has a lower priority."""
         return await run_in(self._visits if VISIT.get() else self._threads, make, self._running)
 
-    async def in_shared_thread(self, make: Callable[[], T]) -> T:
-        """Like `in_thread`, for long jobs: they share one thread, so that searches keep the others."""
-        if VISIT.get():  # they share one already, and jobs of others must not wait for it
-            return await self._in_thread(make)
+    async def run_long(self, make: Callable[[], T]) -> T:
+        """Run a long job in a thread. Long jobs use one thread at a time, so that the other threads are left for
+        searches."""
+        if VISIT.get():  # visitors share one thread already, and other jobs must not wait for it
+            return await self._run_in_thread(make)
         async with self._lists:
-            return await self._in_thread(make)
+            return await self._run_in_thread(make)
 
-    async def in_shared_threads(self, jobs: Iterator[Callable[[], T]]) -> list[T]:
-        """The results of long jobs: one after the other as in `in_shared_thread`, two at a time while no thread works.
+    async def run_long_jobs(self, jobs: Iterator[Callable[[], T]]) -> list[T]:
+        """Run long jobs one after the other, or two at a time while no thread is busy; return their results.
 
-        A search that comes then finds the third thread.
+        A third thread is left for a search.
         """
         results: list[T] = []
         for job in jobs:
-            at_once = [self.in_shared_thread(job)]
-            if not self._running and (other := next(jobs, None)) is not None:
-                at_once.append(self.in_thread(EXPENSIVE_MICROSECONDS, other))
-            # All of them end before an error is told: the lease of the caller must not end before.
-            made = await asyncio.gather(*at_once, return_exceptions=True)
-            for result in made:
+            awaitables = [self.run_long(job)]
+            if not self._running and (second_job := next(jobs, None)) is not None:
+                # `run_long` would wait for the end of `job`. This cost makes `run` use another thread now.
+                awaitables.append(self.run(EXPENSIVE_MICROSECONDS, second_job))
+            # Wait for all jobs before raising: the generation must stay leased until they finish.
+            outcomes = await asyncio.gather(*awaitables, return_exceptions=True)
+            for result in outcomes:
                 if isinstance(result, BaseException):
                     raise result
                 results.append(result)
         return results
 
-    def in_free_threads(self, jobs: Sequence[Callable[[], T]]) -> list[T]:
-        """The results of jobs of a caller that has a thread: all but the first run in another one, if one is free.
+    def run_in_free_threads(self, jobs: Sequence[Callable[[], T]]) -> list[T]:
+        """Run jobs for a caller that already runs in a thread, and return the results.
 
-        All have ended when this returns or raises. It is not for visitors, who share one thread.
+        The first job runs in the caller's thread, the others in free threads; a job without a free thread runs in the
+        caller's thread too. All jobs have ended when this method returns or raises. Visitors, who share one thread, do
+        not use this method.
         """
-        first, *others = jobs
-        started = [self._threads.submit(job) for job in others]
+        first_job, *other_jobs = jobs
+        futures = [self._threads.submit(job) for job in other_jobs]
         try:
-            results = [first()]
-            for job, future in zip(others, started, strict=True):
+            results = [first_job()]
+            for job, future in zip(other_jobs, futures, strict=True):
                 results.append(job() if future.cancel() else future.result())
             return results
         finally:
-            wait([future for future in started if not future.cancel()])
+            wait([future for future in futures if not future.cancel()])
 
     def close(self) -> None:
         """Wait for the threads, then close every file."""
@@ -285,55 +302,58 @@ async def run_in(
     make: Callable[[], T],
     running: "set[asyncio.Future[Any]] | None" = None,
 ) -> T:
-    """The result of `make` in a thread, which also a cancelled caller waits for; it is in `running` until then.
+    """Run `make` in a thread; its future is in `running` until it ends.
 
-    Where the thread has not begun by then, it never does.
+    If the caller is cancelled, a job that has not begun is cancelled too; the caller waits for a job that has begun.
     """
     job = threads.submit(make)
-    made = asyncio.wrap_future(job)
+    future = asyncio.wrap_future(job)
     if running is not None:
-        running.add(made)
-        made.add_done_callback(running.discard)
+        running.add(future)
+        future.add_done_callback(running.discard)
     try:
-        return await asyncio.shield(made)
+        return await asyncio.shield(future)
     finally:
         job.cancel()
-        while not made.done():
+        while not future.done():
             try:
-                await asyncio.wait([made])
+                await asyncio.wait([future])
             except asyncio.CancelledError:
                 continue
 
 
-def _groups(generation: Generation) -> GroupsRead:
-    known, folder = generation.manifest.files, generation.folder
-    if groups.GROUPS not in known:
+def _read_groups(generation: Generation) -> GroupsRead:
+    """Read the groups of a generation; none if the generation has no file of groups."""
+    file_names, folder = generation.manifest.files, generation.folder
+    if groups.GROUPS not in file_names:
         return GroupsRead(groups.NO_GROUPS, ())
     sources = register_sources.load((folder / groups.GROUP_SOURCES).read_bytes())
-    imports = [one for entries in sources.values() for one in entries]
+    imports = [source_import for entries in sources.values() for source_import in entries]
     return GroupsRead(groups.read(folder / groups.GROUPS), imports)
 
 
 def _legal_forms(generation: Generation) -> frozenset[str]:
-    """The legal forms (`forme`) that its companies have, as the filter takes them (extensions X2)."""
+    """The legal forms (`forme`) of the companies of a generation: the values of the filter (extensions X2)."""
     lists = [shard.code_texts("forme") for shard in generation.shards.values()]
-    return frozenset(formes[place].decode() for formes in lists for place in range(len(formes)))
+    return frozenset(formes[code].decode() for formes in lists for code in range(len(formes)))
 
 
 def load(data: Path, generation: str, without: Collection[str] = ()) -> OpenGeneration:
     """Open a generation of `data`, without the shards of some countries.
 
     Raises:
-        ShardError: the generation is absent, not whole, or of another format.
+        ShardError: the generation is absent, incomplete, or of another format.
         ValueError: its sources or its quality report are damaged.
     """
     opened = generation_files.load(data, generation, without)
     try:
-        known = place_names.read(opened.reference, _legal_forms(opened))
+        names = place_names.read(opened.reference, _legal_forms(opened))
         sources = country_sources.read(opened)
         figures = market.read_stored(opened.folder, opened.manifest)
     except BaseException:
         opened.close()
         raise
-    read = lru_cache(_REMEMBERED)(lambda pairs: reader.read(pairs, parameters.SEARCH, known))
-    return OpenGeneration(opened, figures, known, sources, read, change_steps.steps(data))
+    read_search = lru_cache(_MOST_SEARCHES)(
+        lambda pairs: reader.read(pairs, parameters.SEARCH, names)
+    )
+    return OpenGeneration(opened, figures, names, sources, read_search, change_steps.steps(data))

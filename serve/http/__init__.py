@@ -1,6 +1,6 @@
-"""HTTP: the only folder, with the process that starts it, that knows aiohttp.
+"""HTTP. Only this folder and `serve/process` use aiohttp.
 
-Read `app` first (the steps of every request, and the site that answers paths of no operation), then `router` (paths)
-and `handlers` (the few ways to serve an operation). `connection` and `body_reader` deal with sockets, `reply` with
-headers, `compression` with the encodings of a body.
+Read `app` first (the steps of every request, and the site that answers other paths), then `router` (paths) and
+`handlers` (the handler of each kind of operation). `connection` and `body_reader` read from sockets; `reply` adds
+headers; `compression` encodes bodies.
 """

@@ -1,13 +1,13 @@
 """The application: a request from its first line to its response.
 
-    address of the caller → lane of its network → `Expect` 417 → site, for a path that is no operation
+    address of the caller → lane of its network → `Expect` 417 → site, for a path that is not an operation
         → preflight → route 404 → method 405 → handler of the operation
 
-The rest of contract D5, from the key to the charge, is in serve/access/admission.py. The handler is that of a low-level
+The rest of contract D5, from the key to the charge, is in serve/access/admission.py. The handler is for a low-level
 `web.Server`, not an aiohttp Application: routes are one table, and the order of the steps stays visible (decision 009).
 
-A search that is estimated at under a millisecond runs on the event loop, since a hop to a thread takes a tenth of
-that. Any other search runs in a thread (serve/generation/open_generation.py).
+A search with an estimate below a millisecond runs on the event loop, since a change of thread takes a tenth of a
+millisecond. Any other search runs in a thread (serve/generation/open_generation.py).
 """
 
 import logging
@@ -34,10 +34,11 @@ from serve.request import accept, client_address, reader
 from serve.request.reader import Pairs
 from shards.errors import MissingCountryError
 
+# Answers a message of aiohttp.
 Handler = Callable[[web.BaseRequest], Awaitable[web.Response]]
 
-# Said once: anybody can send the header, and a proxy that is not trusted sends it with each request.
-_UNTRUSTED: Final = (
+# Logged once: an untrusted proxy sends the header with each request, and any client can send it.
+_UNTRUSTED_PROXY: Final = (
     "a proxy in %s sends X-Forwarded-For and is not trusted, so all its callers share the limits of one address; "
     "if it is yours, give its address to --trusted-proxies"
 )
@@ -46,25 +47,25 @@ _log: Final = logging.getLogger("serve.http.app")
 
 
 class Site(Protocol):
-    """The pages at all paths that are no operation."""
+    """The pages, at all paths without an operation."""
 
     async def respond(self, request: Request) -> Response:
-        """The page that a request asks for.
+        """The page at the path of a request.
 
         Raises:
-            ApiError: 404, 405, and those of the page.
-            StoreUnavailable: not counted, or `maybe_done`.
+            ApiError: 404, 405, and the errors of the page.
+            StoreUnavailable: the call was not counted, or with `maybe_done` perhaps counted.
         """
 
     async def error_for_person(self, request: Request, error: ApiError) -> Response:
-        """An error as a page, for a person who is logged in, too; as JSON for a client that does not prefer HTML."""
+        """An error as a page, also for a person who is logged in; as JSON for a client that does not prefer HTML."""
 
 
 class NoSite:
-    """The site of a service without pages: every path is unknown, and every error is JSON."""
+    """The site of a service without pages: its paths are unknown, and its errors are JSON."""
 
     async def respond(self, request: Request) -> Response:
-        """Raises ApiError: 404, 429."""
+        """Refuse every path, within the burst limit of pages. Raises ApiError: 404, 429."""
         request.context.gate.pages(request.trace.address, request.context.now())
         raise request.context.product.unknown_path(request.path)
 
@@ -74,7 +75,7 @@ class NoSite:
 
 
 def make_handler(context: ServerContext, site: Site) -> Handler:
-    """The handler of every request that could be parsed."""
+    """The handler of all requests that aiohttp could parse."""
     return _App(context, site).handle
 
 
@@ -83,23 +84,25 @@ class _App:
 
     def __init__(self, context: ServerContext, site: Site) -> None:
         self._context = context
-        self._has_warned = False
+        self._has_warned = False  # whether an untrusted proxy was logged
         self._site = site
         self._router = Router(context.product.operations)
+        # The caller of each request until admission has found an account.
         self._visitor = Caller(context.plans[VISITOR])
 
     async def handle(self, message: web.BaseRequest) -> web.Response:
-        raw, headers = message.raw_path, message.headers
-        # A proxy may send a whole URL, of which only the path and the query count (RFC 9112 §3.2.2).
-        raw = raw if raw.startswith("/") else str(message.rel_url)
-        path, _, query = raw.partition("#")[0].partition("?")
+        """Answer a message of aiohttp; any error becomes a response."""
+        target, headers = message.raw_path, message.headers
+        # A request may have a complete URL, of which only the path and the query count (RFC 9112 §3.2.2).
+        target = target if target.startswith("/") else str(message.rel_url)
+        path, _, query = target.partition("#")[0].partition("?")
         route, segments = self._router.resolve(path) or (None, ())
-        opened = self._router.open_to_all(path)
+        is_open_to_all = self._router.open_to_all(path)
         trace = RequestTrace(request_id(headers.get("X-Request-Id")), path)
         trace.address = message.remote
         message[TRACE] = trace
         accepted = compression.read_accept_encoding(joined_header(headers, "Accept-Encoding"))
-        tags = joined_header(headers, "If-None-Match")
+        if_none_match = joined_header(headers, "If-None-Match")
         request = Request(
             context=self._context,
             trace=trace,
@@ -112,10 +115,10 @@ class _App:
             query=query,
             authorization=headers.getall("Authorization", ()),
             lang=accept.language(headers.get("Accept-Language")) or LANGUAGES[0],
-            if_none_match=tags and compression.without_codings(tags, accepted),
+            if_none_match=if_none_match and compression.strip_codings(if_none_match, accepted),
             operation=route.operations.get(message.method) if route else None,
             segments=segments,
-            is_page=route is None and not opened,
+            is_page=route is None and not is_open_to_all,
         )
         try:
             response = await self._respond(request, route)
@@ -127,10 +130,13 @@ class _App:
         finally:
             body_reader.give_back(message)
             self._context.lanes.leave(trace)
-        response = await compression.compress_response(message, response, accepted, of_api=opened)
-        return make_reply(response, trace, opened=opened)
+        response = await compression.compress_response(
+            message, response, accepted, of_api=is_open_to_all
+        )
+        return make_reply(response, trace, opened=is_open_to_all)
 
     async def _respond(self, request: Request, route: Route | None) -> Response:
+        """The response of the route, or of an expected error: a refusal, a damaged country, a store out of reach."""
         trace = request.trace
         try:
             response = await self._dispatch(request, route)
@@ -147,28 +153,37 @@ class _App:
             response = admission.unavailable_response(request, error)
             if route:
                 return response
-            refusal = errors.uncounted(maybe_done=error.maybe_done)
+            # At a path of the site, the error is a page.
+            refusal = errors.store_unavailable(maybe_done=error.maybe_done)
             return await self._error_response(request, refusal)
 
     async def _dispatch(self, request: Request, route: Route | None) -> Response:
-        """The response of the route. Raises ApiError: 404, 405, and those of the handler."""
+        """The response of the route, after the checks that need no handler.
+
+        Each refusal by these checks counts in the burst limit of files (`_count_file`), so that nobody can cause many.
+
+        Raises:
+            ApiError: 404, 405, 417, 429, and the errors of the handler.
+        """
         message, trace, operation = request.message, request.trace, request.operation
         if forwarded := message.headers.getall("X-Forwarded-For", []):
             self._read_forwarded(request, forwarded)
         if not _may_be_known(request):
             await request.context.lanes.enter(trace)
-        if request.method == "CONNECT":  # its target is a host (RFC 9110 §9.3.6); this is no proxy
+        # The target of CONNECT is a host (RFC 9110 §9.3.6), and this server is not a proxy.
+        if request.method == "CONNECT":
             self._count_file(request)
             raise ApiError("methode_non_autorisee", method="CONNECT", allowed=ALLOW)
-        if request.header("Expect") and not body_reader.waits(message):
+        if request.header("Expect") and not body_reader.expects_continue(message):
             self._count_file(request)
             raise ApiError("attente_refusee", expected=(request.header("Expect") or "")[:100])
         if request.is_page:
             return await self._site.respond(request)
         trace.route = route.name if route else None
-        if request.method == "OPTIONS":  # as cheap as a refusal
+        if request.method == "OPTIONS":  # not counted, because it is as cheap as a refusal
             return Response(204, b"", preflight(route))
-        if route is None:  # its preflight was answered, so that a page may read this error (G2)
+        # After the preflight, which is answered so that pages may read this error (G2).
+        if route is None:
             self._count_file(request)
             raise request.context.product.unknown_path(request.path)
         if operation is None:
@@ -177,35 +192,36 @@ class _App:
         return await HANDLERS[operation.kind](request, operation)
 
     def _read_forwarded(self, request: Request, forwarded: Sequence[str]) -> None:
-        """Read the address of the caller from a trusted proxy; warn of another one."""
+        """Read the address of the caller from a trusted proxy; warn once of an untrusted one."""
         sender, trusted = request.message.remote, request.context.config.trusted_proxies
         request.trace.address = client_address.caller(sender, forwarded, trusted)
         if not self._has_warned and not client_address.is_among(sender, trusted):
             self._has_warned = True
-            _log.warning(_UNTRUSTED, client_address.network_of(sender))
+            _log.warning(_UNTRUSTED_PROXY, client_address.network_of(sender))
 
     @staticmethod
     def _count_file(request: Request) -> None:
+        """Count a refused request in the burst limit of files, which limits refusals too. Raises ApiError 429."""
         context = request.context
         context.gate.files(request.trace.address, context.now())
 
     async def _error_response(self, request: Request, error: ApiError) -> Response:
-        """An error as JSON, or outside the API as a page for the person who is logged in."""
+        """An error as JSON, or for a path of the site as a page."""
         if request.is_page:
             return await self._site.error_for_person(request, error)
         return error_response(error, request.lang)
 
 
 def _read_query(query: str, trace: RequestTrace) -> Pairs:
-    """The parameters of a query string, which are in the log once they are read."""
+    """The parameters of a query string; they are also set for the log."""
     trace.pairs = reader.query_pairs(query)
     return trace.pairs
 
 
 def _may_be_known(request: Request) -> bool:
-    """Whether the caller may have an account: it sends a key, a capability or a cookie where these are read.
+    """Whether the caller may have an account: the request has a key in a header or in its path, or for a page a cookie.
 
-    Whoever turns out to have none waits in its lane from then on (serve/access/loop_guard.py).
+    If the caller has no account after all, it waits in its lane later (serve/access/loop_guard.py).
     """
     if request.is_page:
         return "Cookie" in request.message.headers

@@ -1,4 +1,4 @@
-"""The response that is sent: aiohttp's, with the headers of all responses of its kind."""
+"""The response of aiohttp, with the headers that all responses of its kind have."""
 
 import random
 import re
@@ -12,7 +12,7 @@ from serve.http.router import ALLOW, Route
 from serve.observe.log import RequestTrace
 
 # Responses are data: a browser must not run, frame or reinterpret them.
-_ALWAYS: Final = {
+_COMMON_HEADERS: Final = {
     "Content-Type": "application/json; charset=utf-8",
     "Server": "societes",
     "X-Content-Type-Options": "nosniff",
@@ -21,14 +21,14 @@ _ALWAYS: Final = {
 }
 
 # The headers of a page. With `no-referrer`, browsers would send forms without their origin.
-_PAGE: Final = {
+_PAGE_HEADERS: Final = {
     "Referrer-Policy": "same-origin",
     "X-Frame-Options": "DENY",
     "Cross-Origin-Opener-Policy": "same-origin",
     "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
 }
 
-# Not every browser understands `*` in Access-Control-Expose-Headers, so each is named (G2).
+# Some browsers do not understand `*` in Access-Control-Expose-Headers, so each header is listed (G2).
 EXPOSED: Final = (
     "Content-Disposition", "Content-Location", "ETag", "Link", "RateLimit", "RateLimit-Policy",
     "Retry-After", "WWW-Authenticate", "X-Credits-Debites", "X-Credits-Restants",
@@ -39,43 +39,45 @@ EXPOSED: Final = (
     "X-Request-Id",
 )  # fmt: skip
 
+# Browsers of any origin may read the response and these headers (G2).
 CORS: Final = {
     "Access-Control-Allow-Origin": "*",
     "Access-Control-Expose-Headers": ", ".join(EXPOSED),
 }
-# `*` would not cover Authorization (Fetch §3.3.3), so request headers are named as well.
-_ALLOWED_METHODS: Final = "Access-Control-Allow-Methods"
+_METHODS_HEADER: Final = "Access-Control-Allow-Methods"
+# `*` would not cover Authorization (Fetch §3.3.3), so request headers are listed too.
 _PREFLIGHT: Final = {
-    _ALLOWED_METHODS: ALLOW,
+    _METHODS_HEADER: ALLOW,
     "Access-Control-Allow-Headers": "Authorization, Content-Type, If-None-Match",
     "Access-Control-Max-Age": "86400",
 }
-# The place of the facts for the log among the values of a message.
+# The key of the log fields in an aiohttp message.
 TRACE: Final = web.RequestKey("trace", RequestTrace)
 
+# A request id of a caller that is safe to log and echo.
 _REQUEST_ID: Final = re.compile(r"[A-Za-z0-9._:+/=-]{1,128}")
 
 
 def make_reply(response: Response, trace: RequestTrace, *, opened: bool) -> web.Response:
-    """The response as aiohttp sends it.
+    """The response as aiohttp sends it, with the headers that all responses of its kind have.
 
-    A file is sent in pieces as fast as the client takes them: a piece and an open file wait in memory, whatever the
-    client's speed (F6). The file has no name: it is gone with its last piece, or with the connection.
+    A file is sent in pieces as fast as the client takes them, so memory has one piece at a time, for slow clients too
+    (F6). The file has no name: the system removes it after the last piece, or at the end of the connection.
 
     Args:
         opened: a browser of any origin may read the response (G2).
     """
-    own = response.headers
+    own_headers = response.headers
     has_body = response.file is not None or len(response.body) > 0
-    is_page = has_body and own.get("Content-Type", "").startswith("text/html")
+    is_page = has_body and own_headers.get("Content-Type", "").startswith("text/html")
     headers = {
-        **_ALWAYS,
-        **(_PAGE if is_page else {}),
+        **_COMMON_HEADERS,
+        **(_PAGE_HEADERS if is_page else {}),
         **(CORS if opened else {}),
-        **own,
+        **own_headers,
         "X-Request-Id": trace.request_id,
     }
-    if not has_body and "Content-Type" not in own:
+    if not has_body and "Content-Type" not in own_headers:
         del headers["Content-Type"]
     if is_page and "frame-ancestors 'none'" not in headers["Content-Security-Policy"]:
         del headers["X-Frame-Options"]
@@ -90,14 +92,14 @@ def make_reply(response: Response, trace: RequestTrace, *, opened: bool) -> web.
 def preflight(route: Route | None) -> dict[str, str]:
     """The headers of the response to OPTIONS (G2); a `route` of None is a path of the API that does not exist."""
     allow = route.allow if route else ALLOW
-    headers = {"Allow": allow, **_PREFLIGHT, _ALLOWED_METHODS: allow}
+    headers = {"Allow": allow, **_PREFLIGHT, _METHODS_HEADER: allow}
     if route and route.accepts:
         headers["Access-Control-Allow-Headers"] = route.accepts
     return headers
 
 
-def request_id(given: str | None) -> str:
-    """The caller's id for a request if it is safe to log and echo, else a new one."""
-    if given is not None and _REQUEST_ID.fullmatch(given):
-        return given
+def request_id(sent: str | None) -> str:
+    """The caller's id of a request, if it is safe to log and echo; else a new id."""
+    if sent is not None and _REQUEST_ID.fullmatch(sent):
+        return sent
     return f"{random.getrandbits(64):016x}"  # not a secret, so not from `secrets`

@@ -1,14 +1,14 @@
 """The metrics of /metrics (contract G10): requests, durations, refusals, the generation.
 
-No label contains text of a caller: the routes, plans, status classes and codes are few. With several
-workers, each writes its figures to a file in a folder that the parent made, and the worker that
-answers /metrics adds up all files (the multiprocess mode of prometheus-client); what dead workers have
-counted still counts, and what they held does not. Each worker measures itself every few seconds, and the
-one that answers once more. The generation, its sources and the queue of mail are as that one knows them.
+Labels contain no text of callers; there are few routes, plans, status classes and codes. Each worker writes its
+figures to a file in a folder of the parent, and the worker that answers /metrics adds up all files (the multiprocess
+mode of prometheus-client). Counters of dead workers still count; their gauges (memory, exports) do not. Each worker
+measures itself every few seconds, and again when it answers /metrics. The generation, its sources and the queue of
+mail are not added up: they are the values of the answering worker.
 
-The memory of a process is the anonymous one, in use or swapped out (proc(5)). Mapped shards are not in it: they are the
-page cache, which all workers share and the system takes back. Linux keeps it and the time on a processor anyway, so
-reading both costs microseconds, whatever the size of the process.
+The memory of a process is its anonymous memory, in use or swapped out (proc(5)). Mapped shards are not part of it:
+they are in the page cache, which all workers share and the system can reclaim. Linux maintains the memory and the
+processor time of a process, so reading both takes microseconds.
 """
 
 import asyncio
@@ -31,30 +31,34 @@ from prometheus_client.multiprocess import MultiProcessCollector, mark_process_d
 if TYPE_CHECKING:  # the parent of several workers imports this module, and opens no generation
     from serve.generation.current_generation import GenerationStatus
 
+# The text format of Prometheus.
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"
 
 # prometheus-client reads this variable when it is imported, so it is set before a worker is spawned.
-_FOLDER: Final = "PROMETHEUS_MULTIPROC_DIR"
-_MEMORY: Final = Path("/dev/shm")
-_NAME: Final = "societes-metrics"
+_FOLDER_VARIABLE: Final = "PROMETHEUS_MULTIPROC_DIR"
+# A folder in memory for the files of workers; without this folder the files are in STATE.
+_MEMORY_FOLDER: Final = Path("/dev/shm")
+_FOLDER_PREFIX: Final = "societes-metrics"  # of the folders that workers share
 
-# Seconds. A 304 takes half a millisecond, a search one, a durable write to a busy disk ten.
+# Seconds. A 304 takes half a millisecond, a search a millisecond, a durable write to a busy disk ten.
 _BUCKETS: Final = (
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0,
 )  # fmt: skip
 
+# The outcomes of requests that are counted as refusals (error codes).
 REFUSALS: Final = ("quota_api", "quota_export", "trop_de_requetes", "credits_epuises")
 
-# Between two measurements of a process; Prometheus usually asks every 15 seconds.
+# The time between two measurements of a process; Prometheus usually reads every 15 seconds.
 MEASURE_SECONDS: Final = 5.0
 
-# The kinds of processes of a server: those that answer requests, and those that make their exports.
+# The kinds of processes of a server: workers answer requests; others make exports.
 WORKER: Final = "worker"
 EXPORT: Final = "export"
 
+# The lines of /proc/PID/status with the anonymous memory in KiB, in use and swapped out.
 _ANONYMOUS: Final = ("RssAnon:", "VmSwap:")
 _KIBIBYTE: Final = 1_024
-_PROCESSOR: Final = slice(11, 13)  # utime and stime, counted from the field after the name
+_PROCESSOR_FIELDS: Final = slice(11, 13)  # utime and stime, counted from the field after the name
 
 
 class ExportPool(Protocol):
@@ -62,12 +66,12 @@ class ExportPool(Protocol):
 
     @property
     def pids(self) -> Collection[int]:
-        """Those that have been started."""
+        """The ids of the started processes."""
         ...
 
     @property
-    def in_progress(self) -> int:
-        """The exports that are being made, or wait for a process."""
+    def running_count(self) -> int:
+        """The number of exports that are being made, or wait for a process."""
         ...
 
 
@@ -75,13 +79,17 @@ class Metrics:
     """The figures of one serving process.
 
     Attributes:
-        exports: the processes that make exports, once there are some.
-        mails: returns how many mails wait to be sent; None where none are, or nobody knows.
+        exports: the processes that make exports, once there are any.
+        mails: returns the number of mails that wait to be sent; None without mail, or if the number is unknown.
+        store_errors: counts the responses 503 that the store of counters caused.
+        log_losses: counts the dropped lines of the log.
     """
 
     def __init__(self) -> None:
+        """Create the metrics and their registry."""
         self.exports: ExportPool | None = None
         self.mails: Callable[[], int | None] = lambda: None
+        # The seconds that were added to the counter, by kind of process.
         self._processor_counted = dict.fromkeys((WORKER, EXPORT), 0.0)
         registry = CollectorRegistry()
         requests = Counter(
@@ -103,12 +111,12 @@ class Metrics:
             ["code"],
             registry=registry,
         )
-        self._store_errors = Counter(
+        self.store_errors = Counter(
             "societes_store_errors",
             "Requests answered with 503 because the counters could not be kept.",
             registry=registry,
         )
-        self._log_losses = Counter(
+        self.log_losses = Counter(
             "societes_log_lines_lost",
             "Lines of the log dropped because stderr did not take them.",
             registry=registry,
@@ -133,7 +141,7 @@ class Metrics:
             registry=registry,
         )
         self._registry = registry
-        # Each child is looked up once: a look-up costs as much as the increment.
+        # The counter of a combination of labels is looked up once, because a look-up costs as much as an increment.
         self._requests = cache(requests.labels)
         self._seconds = cache(seconds.labels)
         self._refusals = {code: refusals.labels(code) for code in REFUSALS}
@@ -141,30 +149,23 @@ class Metrics:
     def request(
         self, route: str | None, plan: str | None, status: int, outcome: str, seconds: float
     ) -> None:
-        """Count a response that was sent; `outcome` is `RequestTrace.quota`."""
+        """Count a sent response; `outcome` is `RequestTrace.quota`."""
         self._requests(route or "aucune", plan or "aucun", f"{status // 100}xx").inc()
         self._seconds(route or "aucune").observe(seconds)
         if outcome in self._refusals:
             self._refusals[outcome].inc()
 
-    def store_error(self) -> None:
-        """Count a 503 because of the store of counters."""
-        self._store_errors.inc()
-
-    def log_line_lost(self) -> None:
-        """Count a line of the log that was dropped."""
-        self._log_losses.inc()
-
     def measure(self) -> None:
-        """Note what this process and those of its exports take now."""
+        """Measure the memory and processor time of this process and of its exports."""
         pool = self.exports
         for kind, usage in measure_processes(pool.pids if pool else ()).items():
             self._memory.labels(kind).set(usage.memory)
-            # A process that ends during the measurement may be missed, until the next one.
-            more = max(0.0, usage.processor - self._processor_counted[kind])
-            self._processor.labels(kind).inc(more)
-            self._processor_counted[kind] += more
-        self._exports.set(pool.in_progress if pool else 0)
+            # The time of an export process that ends during the measurement can be missing from the sum, which is then
+            # lower than before; the next measurement counts this time.
+            newly_used = max(0.0, usage.processor - self._processor_counted[kind])
+            self._processor.labels(kind).inc(newly_used)
+            self._processor_counted[kind] += newly_used
+        self._exports.set(pool.running_count if pool else 0)
 
     async def keep_measuring(self) -> None:
         """Measure every MEASURE_SECONDS until cancelled, for the other workers that answer /metrics."""
@@ -179,60 +180,62 @@ class Metrics:
         source_dates: Mapping[str, datetime],
         mirrored: datetime | None = None,
     ) -> bytes:
-        """The figures of all workers, and the data and the mail as this one knows them.
+        """The figures of all workers, with the data and the mail of this worker.
 
         Args:
-            source_dates: the dates of the editions that are served, by source.
-            mirrored: when this mirror last had what its source publishes.
+            source_dates: the dates of the served editions, by source.
+            mirrored: the last time at which this mirror was equal to its source.
         """
         self.measure()
         registry = self._registry
-        if _FOLDER in os.environ:
+        if _FOLDER_VARIABLE in os.environ:
             registry = CollectorRegistry()
             registry.register(_SharedFiles(None))  # type: ignore[no-untyped-call]
-        own = _OwnFigures(status, now, source_dates, mirrored, self.mails())
-        return generate_latest(registry) + generate_latest(own.registry())
+        own_figures = _OwnFigures(status, now, source_dates, mirrored, self.mails())
+        return generate_latest(registry) + generate_latest(own_figures.registry())
 
 
 class _SharedFiles(MultiProcessCollector):
-    """The files of all workers, but for those that a starting worker has made and not filled yet."""
+    """The files of all workers, without the empty files of starting workers."""
 
     def collect(self) -> Iterable[Metric]:
         """The figures of all files, added up."""
         files = [path for path in Path(self._path).glob("*.db") if _is_filled(path)]
-        found: Iterable[Metric] = self.merge(map(str, files))  # type: ignore[no-untyped-call]
-        return found
+        figures: Iterable[Metric] = self.merge(map(str, files))  # type: ignore[no-untyped-call]
+        return figures
 
 
 def _is_filled(path: Path) -> bool:
+    """Whether a file exists and is not empty."""
     try:
         return path.stat().st_size > 0
-    except FileNotFoundError:  # of a worker that has just ended
+    except FileNotFoundError:  # the worker has just ended
         return False
 
 
 @contextmanager
 def share_with_children(state: Path) -> Iterator[None]:
     """Share the figures of the processes spawned within the block; for the parent of workers."""
-    place = _MEMORY if os.access(_MEMORY, os.W_OK) else state
-    _remove_leftovers(place)
-    with _locked_folder(place) as folder:
-        os.environ[_FOLDER] = str(folder)
+    parent_folder = _MEMORY_FOLDER if os.access(_MEMORY_FOLDER, os.W_OK) else state
+    _remove_leftovers(parent_folder)
+    with _locked_folder(parent_folder) as folder:
+        os.environ[_FOLDER_VARIABLE] = str(folder)
         try:
             yield
         finally:
-            del os.environ[_FOLDER]
+            del os.environ[_FOLDER_VARIABLE]
 
 
 @contextmanager
-def _locked_folder(place: Path) -> Iterator[Path]:
-    """A new folder that is locked as long as it is used: servers of other containers do not see this process."""
-    unlocked = Path(tempfile.mkdtemp(prefix=f".{_NAME}-", dir=place))
+def _locked_folder(parent_folder: Path) -> Iterator[Path]:
+    """A new folder, locked while it is in use: a server in another container sees the lock, but not this process."""
+    # The name begins with a point until the lock is taken: `_remove_leftovers` would remove an unlocked folder.
+    unlocked = Path(tempfile.mkdtemp(prefix=f".{_FOLDER_PREFIX}-", dir=parent_folder))
     lock = os.open(unlocked, os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
         folder = unlocked.rename(
-            place / f"{_NAME}-{os.getpid()}-{unlocked.name.rpartition('-')[2]}"
+            parent_folder / f"{_FOLDER_PREFIX}-{os.getpid()}-{unlocked.name.rpartition('-')[2]}"
         )
         yield folder
         shutil.rmtree(folder, ignore_errors=True)
@@ -241,15 +244,15 @@ def _locked_folder(place: Path) -> Iterator[Path]:
 
 
 def forget_process(pid: int) -> None:
-    """Forget what a worker that has ended held: its memory and its exports; what it counted stays."""
-    if _FOLDER in os.environ:
+    """Forget the gauges of a worker that has ended: memory and exports. Its counters stay."""
+    if _FOLDER_VARIABLE in os.environ:
         mark_process_dead(pid)  # type: ignore[no-untyped-call]
 
 
-def _remove_leftovers(place: Path) -> None:
-    """Remove the folders of this user whose parents were killed."""
-    for folder in place.glob(f"{_NAME}-*"):
-        pid = folder.name.removeprefix(f"{_NAME}-").partition("-")[0]
+def _remove_leftovers(parent_folder: Path) -> None:
+    """Remove the folders of metrics that servers of this user left when they were killed: their process is gone."""
+    for folder in parent_folder.glob(f"{_FOLDER_PREFIX}-*"):
+        pid = folder.name.removeprefix(f"{_FOLDER_PREFIX}-").partition("-")[0]
         # Another user may have left a link, and another process may be removing the folder.
         with suppress(OSError):
             is_ours = folder.lstat().st_uid == os.getuid() and not folder.is_symlink()
@@ -258,7 +261,7 @@ def _remove_leftovers(place: Path) -> None:
 
 
 def _remove_unlocked(folder: Path) -> None:
-    """Remove a folder that no process has locked. Raises OSError: one has."""
+    """Remove a folder. Raises OSError if a process has locked it."""
     lock = os.open(folder, os.O_RDONLY | os.O_NOFOLLOW)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -267,11 +270,11 @@ def _remove_unlocked(folder: Path) -> None:
         os.close(lock)
 
 
-@dataclass(frozen=True, slots=True, eq=False)  # a registry hashes it
+@dataclass(frozen=True, slots=True, eq=False)  # a registry hashes its collectors
 class _OwnFigures:
-    """The figures of one worker, which are not added up: each has a generation of its own.
+    """The figures of a single worker, which are not added up: each worker has its own generation.
 
-    They are no `Gauge`, which would leave each value in the files that the workers share.
+    They are not of the class `Gauge`, which would leave each value in the files that the workers share.
     """
 
     status: "GenerationStatus"
@@ -281,85 +284,101 @@ class _OwnFigures:
     mails: int | None
 
     def registry(self) -> CollectorRegistry:
-        found = CollectorRegistry()
-        found.register(self)
-        return found
+        """A registry with these figures alone."""
+        registry = CollectorRegistry()
+        registry.register(self)
+        return registry
 
     def collect(self) -> Iterator[GaugeMetricFamily]:
-        """The figures that are known; prometheus-client calls this."""
+        """The served generation, damage, and the ages of data and mirror; prometheus-client calls this."""
         status = self.status
-        yield _info("generation_info", "1 for the generation served.", status.generation)
-        what = "1 for the published generation if it is damaged: another one is served."
-        yield _info("generation_refused_info", what, status.refused)
-        yield _gauge("countries_missing", "Countries left out: damaged.", len(status.missing))
+        yield _generation_gauge(
+            "generation_info", "1 for the generation served.", status.generation
+        )
+        text = "1 for the published generation if it is damaged: another one is served."
+        yield _generation_gauge("generation_refused_info", text, status.refused)
+        yield _gauge(
+            "countries_missing", "Countries left out because of damage.", len(status.missing)
+        )
         if status.since is not None:
-            yield self._age("generation", "Since it was published.", status.since)
-        what = "Since the date of the edition that is served."
-        ages = _family("source_age_seconds", what, "source")
+            yield self._age("generation", "Time since its publication.", status.since)
+        text = "Time since the date of the served edition."
+        ages = _family("source_age_seconds", text, "source")
         for source, date in self.source_dates.items():
             ages.add_metric([source], (self.now - date).total_seconds())
         yield ages
         if self.mirrored is not None:
-            what = "Since this mirror last had what its source publishes."
-            yield self._age("mirror", what, self.mirrored)
+            text = "Time since this mirror was last equal to its source."
+            yield self._age("mirror", text, self.mirrored)
         if self.mails is not None:
             yield _gauge("mails_waiting", "Mails that were not accepted yet.", self.mails)
 
-    def _age(self, of: str, what: str, since: datetime) -> GaugeMetricFamily:
-        return _gauge(f"{of}_age_seconds", what, (self.now - since).total_seconds())
+    def _age(self, name: str, text: str, since: datetime) -> GaugeMetricFamily:
+        """A gauge of the seconds from `since` until now."""
+        return _gauge(f"{name}_age_seconds", text, (self.now - since).total_seconds())
 
 
-def _family(name: str, what: str, *labels: str) -> GaugeMetricFamily:
-    return GaugeMetricFamily(f"societes_{name}", what, labels=labels)
+def _family(name: str, text: str, *labels: str) -> GaugeMetricFamily:
+    """A gauge without values."""
+    return GaugeMetricFamily(f"societes_{name}", text, labels=labels)
 
 
-def _gauge(name: str, what: str, value: float) -> GaugeMetricFamily:
-    family = _family(name, what)
+def _gauge(name: str, text: str, value: float) -> GaugeMetricFamily:
+    """A gauge without labels."""
+    family = _family(name, text)
     family.add_metric([], value)
     return family
 
 
-def _info(name: str, what: str, generation: str | None) -> GaugeMetricFamily:
-    family = _family(name, what, "generation")
+def _generation_gauge(name: str, text: str, generation: str | None) -> GaugeMetricFamily:
+    """A gauge of 1 with the generation as its label; empty for None."""
+    family = _family(name, text, "generation")
     if generation is not None:
         family.add_metric([generation], 1)
     return family
 
 
 class ProcessUsage(NamedTuple):
-    """What the processes of one kind take: bytes, and seconds since they were started."""
+    """The resources of the processes of a kind: bytes of memory, and seconds of processor time."""
 
     memory: int
     processor: float
 
 
 def measure_processes(exporters: Iterable[int]) -> dict[str, ProcessUsage]:
-    """What this process takes, and the processes that it has started for exports.
+    """The resources of this process, and of the processes that it has started for exports.
 
     Args:
-        exporters: the ids of those that run; what ended ones took of the processor still counts.
+        exporters: the ids of running processes; the processor time of ended processes is included.
     """
     times = os.times()
-    memory, processor = 0, times.children_user + times.children_system  # of those that have ended
+    export_memory, export_processor = (
+        0,
+        times.children_user + times.children_system,
+    )  # of ended exports
     for pid in exporters:
         with suppress(OSError):
-            memory += _memory(str(pid))
-            processor += _processor(str(pid))
-    own = 0
+            export_memory += _memory_bytes(str(pid))
+            export_processor += _processor_seconds(str(pid))
+    worker_memory = 0
     with suppress(OSError):  # no /proc
-        own = _memory("self")
+        worker_memory = _memory_bytes("self")
     return {
-        WORKER: ProcessUsage(own, times.user + times.system),
-        EXPORT: ProcessUsage(memory, processor),
+        WORKER: ProcessUsage(worker_memory, times.user + times.system),
+        EXPORT: ProcessUsage(export_memory, export_processor),
     }
 
 
-def _memory(pid: str) -> int:
+def _memory_bytes(pid: str) -> int:
+    """The bytes of anonymous memory of a process."""
     lines = Path("/proc", pid, "status").read_text(encoding="utf-8").splitlines()
     return _KIBIBYTE * sum(int(line.split()[1]) for line in lines if line.startswith(_ANONYMOUS))
 
 
-def _processor(pid: str) -> float:
-    """The seconds of a process; its name, in brackets, may contain anything."""
+def _processor_seconds(pid: str) -> float:
+    """The processor time of a process in seconds.
+
+    The fields are counted from the last bracket, because the name in brackets can contain any character.
+    """
     fields = Path("/proc", pid, "stat").read_text(encoding="utf-8").rpartition(")")[2].split()
-    return sum(map(int, fields[_PROCESSOR])) / os.sysconf("SC_CLK_TCK")
+    return sum(map(int, fields[_PROCESSOR_FIELDS])) / os.sysconf("SC_CLK_TCK")

@@ -42,7 +42,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if print_config:
             print(configs.to_toml(config))
             return 0
-        _check(config)
+        _check_folders(config)
     except ConfigError as error:
         print(f"serve: {error}", file=sys.stderr)
         return 2
@@ -55,9 +55,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _serve(config: Config) -> None:
+    """Prepare STATE and the log, bind the port, and run the workers until a signal stops them.
+
+    The address is printed when all workers are ready.
+    """
     state = config.state
     assert state
-    _make(state)
+    _make_folder(state)
     log.set_up()
     if config.new_store:
         open_store.forget_store(state)
@@ -65,14 +69,15 @@ def _serve(config: Config) -> None:
     listeners = listeners or ports.reserve(config.host, config.port, config.workers)
     if config.operator_address is None:
         _log.warning(
-            "nobody can buy or object here, for the pages have no address of the operator; "
+            "the pages cannot sell or take objections, because the operator has no address; "
             "give --contact, or [editeur] in the settings"
         )
     address = ports.address(listeners[0])
     workers.run(config, listeners, lambda: print(address, flush=True))
 
 
-def _make(state: Path) -> None:
+def _make_folder(state: Path) -> None:
+    """Create the folder STATE if needed. Raises OSError."""
     try:
         state.mkdir(parents=True, exist_ok=True)
     except (FileExistsError, NotADirectoryError) as error:
@@ -80,7 +85,8 @@ def _make(state: Path) -> None:
         raise NotADirectoryError(f"{file} is a file; --state wants a folder") from error
 
 
-def _check(config: Config) -> None:
+def _check_folders(config: Config) -> None:
+    """Raise ConfigError if DATA or STATE is not set, or a folder to write to is inside DATA."""
     for name in ("data", "state"):
         if getattr(config, name) is None:
             raise ConfigError(f"{name} is not set; give --{name} DIR or SOCIETES_{name.upper()}")
@@ -89,12 +95,13 @@ def _check(config: Config) -> None:
         folder = getattr(config, name)
         if folder and folder.resolve().is_relative_to(config.data.resolve()):
             raise ConfigError(
-                f"{name} = {str(folder)!r} lies in {config.data}, which is only read and may be "
-                "given to mirrors; name another folder"
+                f"{name} = {str(folder)!r} is in {config.data}, which is only read, and may be "
+                "copied to mirrors; name another folder"
             )
 
 
 def _parser() -> argparse.ArgumentParser:
+    """The parser of the command line, with a flag for each setting."""
     parser = argparse.ArgumentParser(
         prog="python -m serve",
         description="Serve the published generation of a data folder over HTTP.",
@@ -105,7 +112,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"societes {VERSION}")
     defaults = Config()
     for name, setting in configs.SETTINGS.items():
-        flag, text = f"--{name.replace('_', '-')}", _help(setting, getattr(defaults, name))
+        flag, text = f"--{name.replace('_', '-')}", _flag_help(setting, getattr(defaults, name))
         if setting.metavar:
             parser.add_argument(flag, metavar=setting.metavar, help=text)
         else:
@@ -115,8 +122,8 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _help(setting: Setting, default: object) -> str:
-    """The help of its flag, with the default unless that is empty or named by the help itself."""
+def _flag_help(setting: Setting, default: object) -> str:
+    """The help of a flag, with the default unless it is empty or the flag takes no value."""
     if not setting.metavar or default in (None, "", ()):
         return setting.help
     return (

@@ -1,8 +1,8 @@
-"""The health check of the image, for the server and for the mirror: `python -m serve.process.health`.
+"""The health check of the image, for a server or a mirror: `python -m serve.process.health`.
 
-The first process of the container says which of the two runs. A server is healthy while it answers /healthz. A mirror
-listens nowhere: it is healthy while it finds its source, or while files come from there. One that is told of neither
-for ten minutes, or three of its rounds, is not: it may hang, and what it serves is growing old in any case.
+The command line of the container's first process shows whether a server or a mirror runs. A server is healthy if it
+answers /healthz. A mirror has no port: it is healthy if it has reached its source, or received a file, in the last ten
+minutes or three rounds, whichever is longer. Otherwise it may hang, and its data are getting old.
 """
 
 import http.client
@@ -18,27 +18,27 @@ from shards.generations import pointer
 
 # Seconds for the answer of a server; the container waits for five.
 _ANSWER_SECONDS: Final = 4
-# Without a sign of life of a mirror. Between the last byte and publication its files are checked and synced.
+# The longest time without activity of a mirror: after the last byte, files are checked and synced before publication.
 _SILENCE: Final = timedelta(minutes=10)
-_ROUNDS: Final = 3
-# The files that a mirror fetches (FORMAT.md §1).
+_ROUNDS: Final = 3  # the longest time without activity, in intervals of `--follow`
+# The folder in DATA with the files that a mirror is fetching (FORMAT.md §1).
 _FETCHED: Final = ".mirror"
 
-# The options of `shards sync` that have no value. Those of `serve` need no list: it has no other arguments.
+# The options of `shards sync` without a value. `serve` needs no list: it has no positional arguments.
 _SWITCHES: Final = ("--accept-old",)
-# An address to listen on that is none to ask.
+# Addresses that a server can listen on but a client cannot connect to.
 _LOOPBACK: Final = {"0.0.0.0": "127.0.0.1", "::": "::1"}
 
 
 class Arguments(NamedTuple):
-    """The arguments of a command: those without a name, and the options by name."""
+    """The arguments of a command: `plain` arguments without a name, and the options by name."""
 
     plain: Sequence[str]
     options: Mapping[str, str]
 
 
 def main(init: Path = Path("/proc/1/cmdline")) -> int:
-    """Check what runs in this container; the exit code is 0 if it is healthy.
+    """Check the program of this container; the exit code is 0 if it is healthy.
 
     Args:
         init: the command line of the first process (proc(5)).
@@ -50,9 +50,10 @@ def main(init: Path = Path("/proc/1/cmdline")) -> int:
 
 
 def find_fault(words: Sequence[str], environment: Mapping[str, str], now: datetime) -> str:
-    """What is wrong with the program that was started with these words, "" if nothing is."""
+    """The fault of the program with this command line; "" if it is healthy."""
     if "sync" in words:
         arguments = read_arguments(words[words.index("sync") + 1 :])
+        # The plain arguments of `shards sync` are SOURCE and DATA.
         follow = timedelta(seconds=float(arguments.options.get("--follow", 0)))
         return _fault_of_mirror(Path(arguments.plain[1]), max(_SILENCE, _ROUNDS * follow), now)
     options = read_arguments(words).options
@@ -62,21 +63,22 @@ def find_fault(words: Sequence[str], environment: Mapping[str, str], now: dateti
 
 
 def read_arguments(words: Sequence[str]) -> Arguments:
-    """The arguments in the words of a command, whose options are `--name value` or `--name=value`."""
+    """Split the words of a command into arguments; options are `--name value` or `--name=value`."""
     plain, options = [], {}
-    given = [word for word in words if word]
-    while given:
-        name, equals, value = given.pop(0).partition("=")
+    remaining = [word for word in words if word]
+    while remaining:
+        name, equals, value = remaining.pop(0).partition("=")
         if not name.startswith("--"):
             plain.append(name + equals + value)
-        elif equals or name in _SWITCHES or not given or given[0].startswith("--"):
+        elif equals or name in _SWITCHES or not remaining or remaining[0].startswith("--"):
             options[name] = value
         else:
-            options[name] = given.pop(0)
+            options[name] = remaining.pop(0)
     return Arguments(plain, options)
 
 
 def _fault_of_server(host: str, port: int) -> str:
+    """The fault of a server that does not answer /healthz with 200; "" if it is healthy."""
     try:
         with closing(http.client.HTTPConnection(host, port, timeout=_ANSWER_SECONDS)) as connection:
             connection.request("GET", "/healthz")
@@ -87,8 +89,11 @@ def _fault_of_server(host: str, port: int) -> str:
 
 
 def _fault_of_mirror(data: Path, silence: timedelta, now: datetime) -> str:
-    signs = [_written_at(path) for path in (data / _FETCHED, *(data / _FETCHED).glob("*"))]
-    latest = max((sign for sign in (pointer.mirrored_at(data), *signs) if sign), default=None)
+    """The fault of a mirror without a sign of its source for `silence`; "" if it is healthy."""
+    write_times = [_write_time(path) for path in (data / _FETCHED, *(data / _FETCHED).glob("*"))]
+    latest = max(
+        (time for time in (pointer.last_mirror_time(data), *write_times) if time), default=None
+    )
     if latest is None:
         return f"{data}: the source was never found"
     if now - latest > silence:
@@ -96,10 +101,11 @@ def _fault_of_mirror(data: Path, silence: timedelta, now: datetime) -> str:
     return ""
 
 
-def _written_at(path: Path) -> datetime | None:
+def _write_time(path: Path) -> datetime | None:
+    """The time of the last write to a file; None if the file is absent."""
     try:
         return datetime.fromtimestamp(path.stat().st_mtime, UTC)
-    except OSError:  # absent, or published meanwhile
+    except OSError:  # absent, or moved to its place since the listing
         return None
 
 

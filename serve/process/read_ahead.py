@@ -1,13 +1,13 @@
-"""Reading shards into memory after a start, and comparing them with their digests, by another process (`file_reader`).
+"""Reading shards into memory after a start, and comparing them with their digests, in another process (`file_reader`).
 
-A search needs single pages all over a shard, so shards are mapped without read-ahead. If nothing has read the files
-since the machine started, each of the first searches therefore waits for the disk some hundred times. So the arrays
-that searches read come first, then the records, as far as memory holds them, while requests are already answered. Then
-each file is compared with the digest of the manifest: a shard that was damaged since it was written is reported, and
-served no longer than this takes. Later generations are compared before they are served.
+A search needs scattered pages of a shard, so shards are mapped without read-ahead. After a start of the machine, each
+of the first searches would wait for the disk about a hundred times. So a process reads the arrays of searches first,
+then the records, if memory holds them, while requests are already answered. Then this process compares each file with
+the digest of the manifest; a damaged shard is reported and no longer served. Later generations are compared before they
+are served.
 
-Of several workers, the process of one reads. Where memory holds all shards, each worker then takes back the advice that
-they are read at random, since Linux drops the pages of such files first.
+If there are several workers, the process of one of them reads. If memory holds all shards, each worker then withdraws
+its advice to Linux that the shards are read at random, since Linux drops the pages of such files first.
 """
 
 import asyncio
@@ -25,61 +25,64 @@ from shards import host_memory
 from shards.generations import generation_files
 from shards.generations.generation_files import Generation
 
+# The program of the reading process.
 _PROGRAM: Final = Path(__file__).with_name("file_reader.py")
-# The files may take this share of the available memory, which includes what they occupy already.
-_SHARE: Final = 0.8
+# The files may take this share of the available memory, which includes the pages that they already occupy.
+_MEMORY_SHARE: Final = 0.8
 _MIB: Final = 1 << 20
-_PATIENCE_S: Final = 1.0
+_PATIENCE_S: Final = 1.0  # seconds to wait for the end of the killed process
 
 _log: Final = logging.getLogger("serve.process.read_ahead")
 
-_Range = tuple[str, int, int]
+_Range = tuple[str, int, int]  # the path of a file, the first byte, the end
 
 
 async def read(
     opened: Generation, ready: Callable[[], None], damaged: Callable[[Path], None]
 ) -> None:
-    """Read an open generation into memory and compare it; when cancelled, end at once.
+    """Read an open generation into memory and compare it; end at once when cancelled.
 
     Args:
-        ready: called once what searches need is in memory, or cannot be; the comparison comes afterwards.
-        damaged: called for each shard that has another digest.
+        ready: called when the arrays of searches are in memory, or cannot be; the comparison comes afterwards.
+        damaged: called for each shard with a wrong digest.
     """
     shards = opened.shard_files
     digests = {path: opened.manifest.files[path.name].blake3 for path in shards}
     arrays = [
         (str(path), start, stop)
         for path, shard in shards.items()
-        for start, stop in shard.file.arrays()
+        for start, stop in shard.file.array_ranges()
     ]
-    whole, free, began = _size(shards), _free_bytes(), time.monotonic()
-    holds_all = whole <= free
-    holds_arrays = sum(stop - start for _, start, stop in arrays) <= free
+    shards_bytes, free_bytes, started_at = _total_bytes(shards), _free_bytes(), time.monotonic()
+    holds_all = shards_bytes <= free_bytes
+    holds_arrays = sum(stop - start for _, start, stop in arrays) <= free_bytes
     ranges = arrays if holds_arrays else []
     if holds_all:
         ranges = [*arrays, *((str(path), 0, path.stat().st_size) for path in shards)]
     else:
         _log.warning(
-            "the shards (%d MiB) are compared, but %s: %d MiB of memory may be taken for them; "
-            "searches wait for the disk", whole // _MIB,
-            "of them the records are not kept in memory" if holds_arrays else "not kept in memory", free // _MIB,
+            "the shards (%d MiB) are compared, but %s: %d MiB of memory may be used for them; "
+            "searches wait for the disk", shards_bytes // _MIB,
+            "of them the records are not kept in memory" if holds_arrays else "not kept in memory", free_bytes // _MIB,
         )  # fmt: skip
 
-    async def heed(message: Mapping[str, Any]) -> None:
+    async def handle(message: Mapping[str, Any]) -> None:
+        """React to a message of the reading process; `file_reader.py` describes the messages."""
         if "ready" in message:
             if holds_all:
-                keep(opened)
+                keep_in_memory(opened)
             ready()
         elif "damaged" in message:
             _log.error("%s is damaged; build or fetch the generation again", message["damaged"])
             damaged(Path(message["damaged"]))
         elif "compared" in message:
-            done, seconds = message["compared"] // _MIB, time.monotonic() - began
-            _log.info("the shards are read ahead: %d MiB in %.1f s", done, seconds)
+            compared_mib, seconds = message["compared"] // _MIB, time.monotonic() - started_at
+            _log.info("the shards are read ahead: %d MiB in %.1f s", compared_mib, seconds)
 
     try:
-        turn = opened.folder / generation_files.MANIFEST
-        await _run(turn, ranges, digests, each=False, keep=holds_all, heed=heed)
+        # All workers lock this file, so that one of them reads.
+        lock_file = opened.folder / generation_files.MANIFEST
+        await _run_reader(lock_file, ranges, digests, all_read=False, keep=holds_all, handle=handle)
     except OSError as error:
         _log.warning("the shards are not read ahead, so first searches are slower: %s", error)
     finally:
@@ -87,48 +90,53 @@ async def read(
 
 
 async def compare(digests: Mapping[Path, str]) -> list[Path]:
-    """The files that have other digests than these; of several workers one compares at a time.
+    """The files with other digests than expected. If there are several workers, one compares at a time.
 
     Raises:
-        OSError: one cannot be read, or the process ended early.
+        OSError: a file cannot be read, or the process ended early.
     """
     damaged: list[Path] = []
-    ended = False
+    has_compared_all = False
 
-    async def heed(message: Mapping[str, Any]) -> None:
-        nonlocal ended
-        ended = ended or "compared" in message
+    async def handle(message: Mapping[str, Any]) -> None:
+        """Note a damaged file, and the end of the comparison."""
+        nonlocal has_compared_all
+        has_compared_all = has_compared_all or "compared" in message
         if "damaged" in message:
             damaged.append(Path(message["damaged"]))
 
-    await _run(min(digests), (), digests, each=True, keep=fits(digests), heed=heed)
-    if not ended:
+    await _run_reader(
+        min(digests), (), digests, all_read=True, keep=fit_in_memory(digests), handle=handle
+    )
+    if not has_compared_all:
         raise OSError("the process that compares files has ended early; see the limits of the host")
     return damaged
 
 
-async def _run(
-    turn: Path,
+async def _run_reader(
+    lock_file: Path,
     ranges: Sequence[_Range],
     digests: Mapping[Path, str],
     *,
-    each: bool,
+    all_read: bool,
     keep: bool,
-    heed: Callable[[Mapping[str, Any]], Awaitable[None]],
+    handle: Callable[[Mapping[str, Any]], Awaitable[None]],
 ) -> None:
-    """Have a process read, and heed each of its messages.
+    """Start the reading process, and call `handle` with each of its messages.
+
+    All other arguments are the request to the process, which `file_reader.py` describes; `all_read` is its `each`.
 
     Raises:
         OSError: a file cannot be read, or the process cannot be started.
     """
     request = {
-        "turn": str(turn),
-        "each": each,
+        "turn": str(lock_file),
+        "each": all_read,
         "ranges": ranges,
         "files": {str(path): digest for path, digest in digests.items()},
         "keep": keep,
     }
-    # -P: the folder of the program is none of modules.
+    # -P: do not import modules from the folder of the program.
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-P", str(_PROGRAM),
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
@@ -142,30 +150,31 @@ async def _run(
             message = orjson.loads(line)
             if "fault" in message:
                 raise OSError(message["fault"])
-            await heed(message)
+            await handle(message)
     finally:
         with suppress(ProcessLookupError):
             process.kill()
-        with suppress(
-            TimeoutError
-        ):  # a disk that does not answer must not prevent the end of the server
+        # A disk that does not answer must not prevent the end of the server.
+        with suppress(TimeoutError):
             await asyncio.wait_for(process.wait(), _PATIENCE_S)
 
 
-def keep(opened: Generation) -> None:
-    """Have the system keep the pages of shards as those of any file, once memory holds all of them (decision 322)."""
+def keep_in_memory(opened: Generation) -> None:
+    """Withdraw the advice that shards are read at random: Linux drops pages of such files first (decision 322)."""
     for shard in opened.shard_files.values():
-        shard.file.expect_scans(frames=True)
+        shard.file.expect_scans(frames=True)  # with the records and statements
 
 
-def fits(files: Collection[Path]) -> bool:
-    """Whether memory holds files, without pushing out others."""
-    return _size(files) <= _free_bytes()
+def fit_in_memory(files: Collection[Path]) -> bool:
+    """Whether memory has room for the files."""
+    return _total_bytes(files) <= _free_bytes()
 
 
-def _size(files: Collection[Path]) -> int:
+def _total_bytes(files: Collection[Path]) -> int:
+    """The bytes of the files."""
     return sum(path.stat().st_size for path in files)
 
 
 def _free_bytes() -> int:
-    return int(_SHARE * host_memory.available_bytes())
+    """The bytes of memory that the files may take."""
+    return int(_MEMORY_SHARE * host_memory.available_bytes())

@@ -1,8 +1,7 @@
-"""One serving process: it listens, follows DATA/CURRENT, and stops without losing a request.
+"""A serving process: it listens, follows DATA/CURRENT, and stops without losing a request.
 
-SIGTERM and SIGINT: stop accepting, answer the requests that still arrive on open connections, finish
-those in flight, exit. SIGHUP: look for a new generation now. The sockets are bound by the process
-that starts this one (serve/process/port.py).
+SIGTERM and SIGINT: stop accepting, answer the requests that still arrive on open connections, finish requests in
+flight, exit. SIGHUP: look for a new generation now. The parent process binds the sockets (serve/process/port.py).
 """
 
 import asyncio
@@ -35,13 +34,13 @@ from serve.process.port import DRAIN_SECONDS, LINGER_SECONDS
 from shards.errors import ShardError
 from shards.generations.generation_files import Generation
 
-_BACKLOG: Final = 1_024
-# Net allocations (objects made minus objects freed) before Python looks for reference cycles.
+_BACKLOG: Final = 1_024  # connections that wait to be accepted, for each socket
+# Net allocations (new objects minus freed objects) before Python looks for reference cycles.
 _COLLECTION_THRESHOLD: Final = 10_000
-# Seconds after which a server that is still read into memory says that it is ready.
+# Seconds after which /readyz no longer waits for the shards to be read into memory.
 _READING_SECONDS: Final = 60.0
 
-# Variables of glibc's allocator, the numbers of mallopt(3) for them, and their values.
+# Variables of glibc's allocator, the numbers of mallopt(3) for them, and their values: bytes, bytes, heaps.
 _ALLOCATOR: Final = (
     ("MALLOC_TRIM_THRESHOLD_", -1, 1 << 20),
     ("MALLOC_MMAP_THRESHOLD_", -3, 1 << 20),
@@ -55,20 +54,20 @@ def run(
     *,
     ready: Callable[[], None],
     parent: int,
-    doubted: bool = False,
-    replaces: bool = False,
+    compare_first: bool = False,
+    is_replacement: bool = False,
 ) -> None:
     """Serve on `listeners` until a signal stops it, on uvloop if the platform has it.
 
     Args:
         ready: called once connections are accepted.
-        parent: a descriptor that becomes readable when the parent process ends, and this one with it.
-        doubted: reading the shards has ended processes, so they are compared before they are read.
-        replaces: it takes the place of a worker that was ready, so the shards are in memory.
+        parent: a descriptor that becomes readable when the parent process ends; then this process ends too.
+        compare_first: reading the shards may have killed workers, so the shards are compared before they are read.
+        is_replacement: this worker replaces a worker that was ready, so the shards are already in memory.
     """
     _tune_allocator()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_serve(config, listeners, ready, parent, doubted, replaces))
+        runner.run(_serve(config, listeners, ready, parent, compare_first, is_replacement))
 
 
 async def _serve(
@@ -76,40 +75,42 @@ async def _serve(
     listeners: Sequence[socket.socket],
     ready: Callable[[], None],
     parent: int,
-    doubted: bool,
-    replaces: bool,
+    compare_first: bool,
+    is_replacement: bool,
 ) -> None:
+    """Open everything, accept connections, wait for a signal, close everything; the arguments are those of `run`."""
     assert config.data and config.state
     current = CurrentGeneration(config.data, config.state)
-    current.start(doubted=doubted)
+    current.start(compare_first=compare_first)
     store = _start_store(config)
     limiter = BurstLimiter(config.state)
     stop = asyncio.Event()
     _listen_to_signals(stop, current, parent)
     context = make_context(config, current, store, limiter, PRODUCT)
-    stderr.on_loss = context.metrics.log_line_lost
+    stderr.on_loss = context.metrics.log_losses.inc
     app = App(context, limiter)
-    _prepare(current)
+    _fill_caches(current)
     reading = StartupReader(current)
     current.compare_with(read_ahead.compare)
     if config.warm:
-        current.read_unread(reading.start)
-        if current.generation is not None and not replaces:
-            reading.hold_back()
+        current.on_unchecked(reading.start)
+        if current.generation is not None and not is_replacement:
+            reading.hold_back()  # /readyz refuses until the shards are in memory
     current.prepare_with(partial(_prepare_next, warm=config.warm))
     server = make_server(app.handler, context.metrics, context.lanes)
     runner = web.ServerRunner(server, shutdown_timeout=DRAIN_SECONDS)
     sites = await _start_sites(runner, listeners)
     opener = asyncio.create_task(store.keep_open())
-    # It ends once the store is open, or with an error that another process of this server does not have.
+    # The task ends once the store is open. If it fails, this process stops, and its parent starts another process,
+    # which may be able to open the store.
     opener.add_done_callback(lambda task: stop.set() if _has_failed(task) else None)
     follower = asyncio.create_task(current.follow())
-    others = [
+    other_tasks = [
         asyncio.create_task(context.key_usage.run(store)),
         asyncio.create_task(context.metrics.keep_measuring()),
         *map(asyncio.create_task, app.background()),
     ]
-    # It never ends by itself: if it does, no further generation would be noticed.
+    # If the follower ends, this process stops, since it would not notice new generations.
     follower.add_done_callback(lambda _: stop.set())
     _tune_collector()
     ready()
@@ -117,7 +118,7 @@ async def _serve(
     try:
         await stop.wait()
     finally:
-        tasks = [follower, opener, *others, *reading.tasks]
+        tasks = [follower, opener, *other_tasks, *reading.tasks]
         for task in tasks:
             task.cancel()
         await asyncio.wait(tasks)
@@ -136,11 +137,12 @@ async def _serve(
 
 
 def _has_failed(task: asyncio.Task[None]) -> bool:
+    """Whether an ended task has raised an exception."""
     return not task.cancelled() and task.exception() is not None
 
 
 def _start_store(config: Config) -> StoreHolder:
-    """The store of the settings, opened if it can be opened now."""
+    """The store of the settings, opened if that is possible now."""
     assert config.state
     leased, strict = config.lease, config.quota_strict
     opener = partial(open_store, config.quota, config.state, lease=leased, strict=strict)
@@ -160,50 +162,52 @@ async def _start_sites(
     return sites
 
 
-def _prepare(current: CurrentGeneration) -> None:
-    """Make what many requests need before connections are accepted: each takes some tenths of a second of Python."""
+def _fill_caches(current: CurrentGeneration) -> None:
+    """Fill caches before connections are accepted, so that no first request waits some tenths of a second for each."""
     activities.activity_index()
-    # A search says what is wrong.
+    # An error is ignored here, because the first search reports it as well.
     with suppress(ApiError, ShardError), current.lease() as generation:
         generation.shards.own_session()
 
 
 async def _prepare_next(generation: OpenGeneration, *, warm: bool) -> None:
-    """Gather the arrays of a later generation, which was just compared, and keep it in memory if it fits."""
+    """Prepare the arrays of a compared new generation, and keep the generation in memory if it fits."""
     await asyncio.to_thread(generation.shards.own_session)
     opened = generation.generation
-    if warm and read_ahead.fits(opened.shard_files):
-        read_ahead.keep(opened)
+    if warm and read_ahead.fit_in_memory(opened.shard_files):
+        read_ahead.keep_in_memory(opened)
 
 
 class StartupReader:
-    """Reads each generation into memory that is served without having been read, one at a time."""
+    """Reads generations into memory that are served before they have been read, one at a time."""
 
     def __init__(self, current: CurrentGeneration) -> None:
+        """Read nothing yet; /readyz and reports of damage concern `current`."""
         self._current = current
         self.tasks: list[asyncio.Task[None]] = []
 
     def hold_back(self) -> None:
-        """Let /readyz wait until the shards are in memory, for a minute at most."""
+        """Let /readyz wait until the shards are in memory, at most a minute."""
         self._current.is_reading = True
-        asyncio.get_running_loop().call_later(_READING_SECONDS, self._end)
+        asyncio.get_running_loop().call_later(_READING_SECONDS, self._stop_waiting)
 
     def start(self, opened: Generation) -> None:
-        """Read a generation in place of the one that is being read."""
+        """Read this generation, and stop reading any other."""
         for task in self.tasks:
             task.cancel()
-        read = read_ahead.read(opened, self._end, self._current.damage.add)
+        read = read_ahead.read(opened, self._stop_waiting, self._current.damage.add)
         self.tasks = [asyncio.create_task(read)]
 
-    def _end(self) -> None:
+    def _stop_waiting(self) -> None:
+        """Let /readyz no longer refuse because shards are not in memory yet."""
         self._current.is_reading = False
 
 
 def _tune_allocator() -> None:
-    """Let glibc return large arrays to the system as soon as they are freed, in the processes of exports too.
+    """Let glibc return large arrays to the system as soon as they are freed, also in the processes of exports.
 
-    By itself it takes larger and larger ones from its heap, of which each thread has one, and keeps twice as much.
-    A value of the operator's environment stays.
+    By default glibc would keep larger and larger arrays in its heaps, one per thread, and use twice the memory. A value
+    in the operator's environment is not changed.
     """
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     for name, option, value in _ALLOCATOR:
@@ -214,10 +218,10 @@ def _tune_allocator() -> None:
 
 
 def _tune_collector() -> None:
-    """Exclude the objects of the start from the search for cycles, and search less often.
+    """Exclude the objects of the start from garbage collection, and collect less often.
 
-    Those objects live as long as the process, and a request leaves cycles only where it failed.
-    Python's default, a search every 700 objects, takes a twentieth of the time of a keyed search.
+    These objects live as long as the process, and only a failed request leaves reference cycles. Python's default, a
+    collection every 700 objects, takes a twentieth of the time of a search with a key.
     """
     gc.collect()
     gc.freeze()
@@ -225,16 +229,18 @@ def _tune_collector() -> None:
 
 
 def _listen_to_signals(stop: asyncio.Event, current: CurrentGeneration, parent: int) -> None:
+    """Set `stop` at SIGTERM, SIGINT and the end of the parent (its pipe `parent` closes); check CURRENT at SIGHUP."""
     loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+    for signal_number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(signal_number, stop.set)
     loop.add_signal_handler(signal.SIGHUP, current.wake)
     loop.add_reader(parent, stop.set)
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    """The factory of uvloop's event loop; None for the loop of asyncio."""
     try:
         import uvloop
-    except ImportError:  # a platform without it; asyncio's own loop does the same, slower
+    except ImportError:  # not on this platform; asyncio's loop is slower
         return None
     return uvloop.new_event_loop

@@ -1,6 +1,4 @@
-"""The preferences of a client: items of Accept headers with a quality (RFC 9110 §12), the language and the form of an
-answer.
-"""
+"""The preferences of a client in Accept headers (RFC 9110 §12): the language and the media type of an answer."""
 
 from collections.abc import Iterable
 
@@ -8,7 +6,7 @@ from serve.contract.errors import LANGUAGES
 
 
 def language(header: str | None) -> str | None:
-    """The language of LANGUAGES that Accept-Language likes best; None if it names neither.
+    """The preferred language of Accept-Language among LANGUAGES; None if the header has neither.
 
     >>> language("de, en-GB;q=0.8, fr;q=0.5"), language("*"), language("en;q=0, fr;q=0.1")
     ('en', None, 'fr')
@@ -20,15 +18,15 @@ def language(header: str | None) -> str | None:
 
 
 def best_first(header: str | None) -> Iterable[str]:
-    """The items of a header by falling quality; those with quality 0 are not wanted."""
+    """The items of a header by falling quality, without items of quality 0."""
     items = [item for item in qualities(header) if item[1] > 0]
     return [word for word, _ in sorted(items, key=lambda item: -item[1])]
 
 
 def qualities(header: str | None) -> list[tuple[str, float]]:
-    """The items of such a header in lower case, each with its quality, in the order they were sent.
+    """The items of an Accept header in lower case, with their qualities, in the order of the header.
 
-    A quality that is unreadable or outside of 0 to 1 is 0: the item is not wanted.
+    A quality that cannot be read, or is not from 0 to 1, counts as 0: the item is not acceptable.
 
     >>> qualities("text/html, */*;q=0.8, a;q=x")
     [('text/html', 1.0), ('*/*', 0.8), ('a', 0.0)]
@@ -42,6 +40,7 @@ def qualities(header: str | None) -> list[tuple[str, float]]:
 
 
 def _quality(parameters: str) -> float:
+    """The value of `q` among the parameters of an item; 1 if there is no `q`."""
     for parameter in parameters.split(";"):
         name, _, value = parameter.partition("=")
         if name.strip() == "q":
@@ -53,8 +52,8 @@ def _quality(parameters: str) -> float:
     return 1.0
 
 
-def choose_language(wanted: str | None, remembered: str | None, accepted: str | None) -> str:
-    """The language that the visitor chose now, or earlier, else the browser's preference.
+def choose_language(requested: str | None, remembered: str | None, accepted: str | None) -> str:
+    """The language that the user has chosen, now or earlier; else the preference of the browser.
 
     Args:
         accepted: the header Accept-Language.
@@ -62,14 +61,14 @@ def choose_language(wanted: str | None, remembered: str | None, accepted: str | 
     >>> choose_language(None, None, "de, en-GB;q=0.8, fr;q=0.5"), choose_language("fr", "en", "en")
     ('en', 'fr')
     """
-    for chosen in (wanted, remembered):
+    for chosen in (requested, remembered):
         if chosen in LANGUAGES:
             return chosen
     return language(accepted) or LANGUAGES[0]
 
 
 def prefers_html(header: str | None) -> bool:
-    """Does an Accept header prefer a page to JSON? A program that names neither gets JSON.
+    """Whether an Accept header prefers HTML to JSON; False if it has neither.
 
     >>> prefers_html("text/html,*/*;q=0.8"), prefers_html("*/*"), prefers_html("application/json")
     (True, False, False)
@@ -83,11 +82,11 @@ def prefers_html(header: str | None) -> bool:
 
 
 def wants_markdown(header: str) -> bool:
-    """Does an Accept header prefer Markdown to a page for people (RFC 9110 §12.5.1)?
+    """Whether an Accept header has Markdown, at a quality no lower than HTML (RFC 9110 §12.5.1).
 
     >>> wants_markdown("text/markdown, text/html;q=0.9"), wants_markdown("text/html, */*")
     (True, False)
     """
     quality = dict(qualities(header))
-    wanted = quality.get("text/markdown", 0.0)
-    return wanted > 0.0 and wanted >= quality.get("text/html", 0.0)
+    markdown = quality.get("text/markdown", 0.0)
+    return markdown > 0.0 and markdown >= quality.get("text/html", 0.0)

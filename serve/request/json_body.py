@@ -1,10 +1,10 @@
-"""A JSON body as the parameters that a query string would carry (§4.7, F3), and strict JSON.
+"""A JSON body as parameters, in the form of a query string (§4.7, F3); strict parsing of JSON.
 
-The rules for parameters stay in serve/request/reader.py. A member is a string or a number, and a
-number counts as it was written: `50.0` and `1e6` mean what they mean in a query string. The same name
-twice is the same parameter twice (B5), and so is an array.
+serve/request/reader.py has the rules for parameters. A member is a string or a number. A number is passed on as
+written, so `50.0` and `1e6` mean the same as in a query string. A repeated name, or an array, repeats the parameter
+(B5).
 
-JSON that two readers would understand differently is refused. The bytes are read by serve/http. Pure.
+JSON that parsers may read differently is refused. serve/http reads the bytes. Pure.
 """
 
 import json
@@ -22,25 +22,26 @@ from serve.contract.text import Text
 from serve.request.reader import Pairs
 
 LARGEST: Final = 64 * 1024  # bytes (F3)
-# Members and items of a document. A thousand lines of a list have some 15 000, a batch of a thousand queries 35 000.
+# The most members and items of a document. A thousand lines of a list have about 15 000, a batch of a thousand queries
+# 35 000.
 MOST_VALUES: Final = 65_536
 _SHOWN: Final = 50  # characters of a value in a message
-# A string, which may be without its end, or a character that begins or follows a member or an item. Possessive
-# quantifiers: the time is linear, whatever the text is.
+# A string, perhaps unterminated, or a character before a member or an item. Possessive quantifiers keep the time linear
+# for any text.
 _TOKEN: Final = re.compile(rb'(?s)"(?:[^"\\]++|\\.)*+"?|[,\[{]')
 
-_KIND: Final = "application/json"
+_KIND: Final = "application/json"  # the only Content-Type of a body
 _QUOTE: Final = ord('"')
 
 
-def check_kind(content_type: str | None, coding: str | None) -> None:
-    """Refuse a body that is not JSON by its Content-Type, or compressed by its Content-Encoding.
+def check_kind(content_type: str | None, content_encoding: str | None) -> None:
+    """Refuse a Content-Type other than JSON in UTF-8, and a compressed body.
 
     Raises:
-        ApiError: 415 `type_non_supporte`.
+        ApiError: 415 `type_non_supporte`, for a compressed body with the message `codage_non_supporte`.
     """
-    if coding is not None and coding.lower() != "identity":
-        raise ApiError("codage_non_supporte", coding=coding[:100])
+    if content_encoding is not None and content_encoding.lower() != "identity":
+        raise ApiError("codage_non_supporte", coding=content_encoding[:100])
     message = Message()
     message["Content-Type"] = content_type or "?"
     charset = message.get_content_charset("utf-8")
@@ -60,36 +61,36 @@ def pairs(raw: bytes) -> Pairs:
 
 
 def parameters(given: Iterable[tuple[str, Any]]) -> Pairs:
-    """Members as parameters; an array is its parameter once for each item, an empty one is absent (§4.4).
+    """Turn members into parameters. An array repeats its parameter for each item; an empty array is absent (§4.4).
 
     Raises:
-        ApiError: 400 `parametre_invalide` for a value that is neither a string nor a number, nor an array of these, or
-            as `require_company` does.
+        ApiError: 400 `parametre_invalide` for a value that is not a string, a number or an array of these; and as
+            `refuse_empty_ids` does.
     """
-    found: list[tuple[str, str]] = []
+    pairs: list[tuple[str, str]] = []
     for name, value in given:
-        require_company(name, value)
-        several = value if isinstance(value, list) else [value]
-        found += [(name, text(name, one)) for one in several]
-    return found
+        refuse_empty_ids(name, value)
+        items = value if isinstance(value, list) else [value]
+        pairs += [(name, text(name, item)) for item in items]
+    return pairs
 
 
-def require_company(name: str, value: Any) -> None:
-    """Check that `ids` is no empty array, and none of blanks: who names no company does not want the whole base.
+def refuse_empty_ids(name: str, value: Any) -> None:
+    """Refuse `ids` as an empty array, or an array of blanks: such a list must not mean all companies.
 
     Raises:
         ApiError: 400 `parametre_invalide`.
     """
-    if name != IDS.name or not isinstance(value, list) or any(str(one).strip() for one in value):
+    if name != IDS.name or not isinstance(value, list) or any(str(item).strip() for item in value):
         return
     shown = json.dumps(value)[:_SHOWN]
     raise errors.invalid_parameter(name, "sans_societe", shown=shown)
 
 
 def members(raw: bytes) -> tuple[tuple[str, Any], ...]:
-    """The members of the JSON object `raw`, in order; an object in it is such a tuple, an array is a list.
+    """The members of the JSON object `raw`, in order. A nested object is a tuple of members too, an array is a list.
 
-    Numbers are texts, as they were written.
+    Numbers are strings, as written.
 
     Raises:
         ApiError: 400 `corps_invalide`.
@@ -101,7 +102,7 @@ def members(raw: bytes) -> tuple[tuple[str, Any], ...]:
     if not isinstance(document, tuple):
         example = '{"pays": "FR"}'
         raise ApiError(
-            "corps_invalide", "pas_un_objet_json", shown=shown_value(document), example=example
+            "corps_invalide", "pas_un_objet_json", shown=display_value(document), example=example
         )
     return document
 
@@ -109,14 +110,13 @@ def members(raw: bytes) -> tuple[tuple[str, Any], ...]:
 def loads(raw: bytes, members: Callable[[list[tuple[str, Any]]], Any], **numbers: Any) -> Any:
     """Parse `raw` strictly; `members` makes an object from its names and values, in order.
 
-    Two parsers read it: orjson refuses NaN, lone surrogates and text after the end; only `json` shows
-    duplicate names and, by the hooks in `numbers`, numbers as they were written.
-
-    Both keep Python's lock for as long as they parse, so the text is counted before.
+    Two parsers are used: orjson refuses NaN, lone surrogates and text after the end; `json` gives duplicate names and,
+    by the hooks in `numbers`, numbers as written. Both parsers hold Python's lock while they parse, so the number of
+    values is checked first.
 
     Raises:
-        ValueError: the text is not JSON in UTF-8, is nested too deeply, or has too many values; `why_unreadable` says
-            it to the caller.
+        ValueError: the text is not JSON in UTF-8, is nested too deeply, or has too many values; `why_unreadable` makes
+            the message.
     """
     if _has_too_many_values(raw):
         raise _TooManyValuesError
@@ -128,21 +128,23 @@ def loads(raw: bytes, members: Callable[[list[tuple[str, Any]]], Any], **numbers
 
 
 class _NestedError(ValueError):
-    pass
+    """The text is nested too deeply."""
 
 
 class _TooManyValuesError(ValueError):
-    pass
+    """The text has more than MOST_VALUES values."""
 
 
 class _RepeatedNameError(ValueError):
+    """An object has the name twice."""
+
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.name = name
 
 
 def why_unreadable(raw: bytes, error: ValueError) -> Text:
-    """Why `loads` could not read `raw`: where it is no JSON, or which name is there twice."""
+    """The reason why `loads` failed: the position of the error, the repeated name, or the limit."""
     if isinstance(error, _RepeatedNameError):
         return errors.text("nom_double", shown=repr(error.name[:_SHOWN]))
     if isinstance(error, _NestedError):
@@ -151,16 +153,19 @@ def why_unreadable(raw: bytes, error: ValueError) -> Text:
         return errors.text("trop_de_membres", most=MOST_VALUES)
     try:
         text, start = raw.decode(), getattr(error, "pos", 0)
-        found = repr(text[start : start + _SHOWN])
-    except UnicodeDecodeError as wrong:
-        start, found = len(raw[: wrong.start].decode()), repr(raw[wrong.start : wrong.end])
-    return errors.text("pas_du_json", place=start + 1, shown=found)
+        shown = repr(text[start : start + _SHOWN])
+    except UnicodeDecodeError as decode_error:
+        start, shown = (
+            len(raw[: decode_error.start].decode()),
+            repr(raw[decode_error.start : decode_error.end]),
+        )
+    return errors.text("pas_du_json", place=start + 1, shown=shown)
 
 
 def _has_too_many_values(raw: bytes) -> bool:
     """Whether a text has more than MOST_VALUES members and items.
 
-    Most texts do not even if the commas and brackets in their strings are counted too, which is fast.
+    The fast count includes commas and brackets in strings; for most texts this count is below the limit.
     """
     if raw.count(b",") + raw.count(b"[") + raw.count(b"{") <= MOST_VALUES:
         return False
@@ -174,21 +179,21 @@ def _has_too_many_values(raw: bytes) -> bool:
 
 
 def unique_members(members: list[tuple[str, Any]]) -> dict[str, Any]:
-    """The members of an object whose names are all different; a hook for `loads`.
+    """The members of an object as a dictionary; a hook for `loads`.
 
     Raises:
-        ValueError: a name occurs twice, and parsers differ on which of the two counts.
+        ValueError: a name occurs twice. Parsers do not agree on the value to use.
     """
-    found: dict[str, Any] = {}
+    unique: dict[str, Any] = {}
     for name, value in members:
-        if name in found:
+        if name in unique:
             raise _RepeatedNameError(name)
-        found[name] = value
-    return found
+        unique[name] = value
+    return unique
 
 
-def shown_value(value: Any) -> Text:
-    """A value as it is named in a message: as JSON, or by its kind where it holds others."""
+def display_value(value: Any) -> Text:
+    """A value for a message: as JSON, or the words for an object or an array."""
     if isinstance(value, (dict, tuple)):
         return Text("un objet", "an object")
     if isinstance(value, list):
@@ -198,12 +203,12 @@ def shown_value(value: Any) -> Text:
 
 
 def why_other_type(value: Any, wanted: Text) -> Text:
-    """Why a value of this type cannot be used; `wanted` says what to send."""
-    return errors.text("autre_type", shown=shown_value(value), wanted=wanted)
+    """The reason why a value of this type cannot be used; `wanted` describes a valid value."""
+    return errors.text("autre_type", shown=display_value(value), wanted=wanted)
 
 
 def text(name: str, value: Any) -> str:
-    """A member that is a string or a number. Raises ApiError 400."""
+    """The value of a member that is a string or a number. Raises ApiError 400."""
     if not isinstance(value, str):
         why = why_other_type(value, errors.text("chaine_ou_nombre"))
         raise errors.invalid_parameter(name[:100], why)

@@ -1,9 +1,8 @@
-"""The words for countries, sectors, sub-sectors and legal forms that callers may send, and their codes.
+"""The words for countries, sectors, sub-sectors and legal forms in requests, and their codes.
 
-They are read once per generation from its tables, so that a request only looks words up.
-The rules (B1, B11): a country is its code in any case, and `GB` means `UK`; a sector is its exact
-French label, or its slug in any case; a sub-sector is its exact French label; a legal form is itself.
-Every other spelling is unknown, and only leads to suggestions in the error (B3). Pure.
+The words are read once per generation, from its tables. The rules (B1, B11): a country is its code in any case, and
+`GB` means `UK`; a sector is its exact French label, or its slug in any case; a sub-sector is its exact French label; a
+legal form is the exact form. Any other spelling is unknown, and only leads to suggestions in the error (B3). Pure.
 """
 
 import unicodedata
@@ -20,25 +19,24 @@ from serve.contract.text import Text
 from shards.codec.folding import SPELLINGS, fold
 from shards.generations.reference import Reference
 
-# A caller chooses the words that get suggestions, and difflib is quadratic in the length of a word.
-_WORDS: Final = 3  # unknown values that get suggestions
-_EACH: Final = 3  # suggestions for a value
+# Limits of suggestions: callers choose the words, and difflib is quadratic in the length of a word.
+_MOST_WORDS: Final = 3  # the most unknown values that get suggestions
+_MOST_SUGGESTIONS: Final = 3  # the most suggestions for a value
 _LONGEST: Final = 160  # characters; the longest label of a sector has 138
-_ALIKE: Final = 0.6  # difflib's ratio, its own default
-_NUMBER: Final = 3  # digits of the number of a country (ISO 3166-1)
+_LEAST_RATIO: Final = 0.6  # the lowest ratio of similar words, from 0 to 1; the default of difflib
+_COUNTRY_DIGITS: Final = 3  # digits of the number of a country (ISO 3166-1)
 
 
 @dataclass(frozen=True, slots=True)
 class PlaceNames:
-    """The lookups of one generation. Sector codes are NACE divisions and groups (shards/query.py)."""
+    """The look-up tables of a generation. Sector codes are NACE divisions and groups (shards/query.py)."""
 
     pays: tuple[str, ...]  # codes, in the order of the reference
     labels: Mapping[str, str]  # French label of a sector, NFC -> division
     slugs: Mapping[str, str]  # slug of a sector -> division
     sous_secteurs: Mapping[str, tuple[tuple[str, str], ...]]  # label, NFC -> (division, group)s
-    pays_alike: Mapping[
-        str, str
-    ]  # folded code, slug, French or English name -> code, for suggestions
+    # Folded code, slug, French or English name -> code, for suggestions.
+    pays_alike: Mapping[str, str]
     pays_named: Mapping[str, str]  # folded code or name in any language -> code, of every country
     secteurs_alike: Mapping[str, str]  # folded label or slug -> slug
     sous_secteurs_alike: Mapping[str, str]  # folded label -> label
@@ -47,27 +45,28 @@ class PlaceNames:
 
     def country(self, word: str) -> str | None:
         """The code of the country that `word` names, or None."""
-        code = word.strip().upper() if word.isascii() else ""  # "ı" and "ﬁ" have capitals too
+        # Only ASCII words can be codes: "ı" and "ﬁ" have capitals in ASCII too, and would look like codes.
+        code = word.strip().upper() if word.isascii() else ""
         code = SPELLINGS.get(code, code)
         return code if code in self.pays else None
 
-    def named_country(self, text: str) -> str | None:
-        """The code of a country by one of its codes or names, as people write it (X19); of any country, or None.
+    def find_country(self, text: str) -> str | None:
+        """The code of any country, by a code or a name as people write it (X19); None if it is unknown.
 
-        An ISO number may have lost its zeros.
+        An ISO number may lack its leading zeros.
         """
         code = self.country(text)
         if code is not None:
             return code
         folded = fold(text)
-        return self.pays_named.get(folded.zfill(_NUMBER) if folded.isdigit() else folded)
+        return self.pays_named.get(folded.zfill(_COUNTRY_DIGITS) if folded.isdigit() else folded)
 
     def sector(self, word: str) -> str | None:
         """The NACE division of a label (exact) or a slug (any case), or None."""
         return self.labels.get(nfc(word)) or self.slugs.get(word.lower())
 
     def sub_sectors(self, label: str, secteurs: Sequence[str]) -> list[str] | None:
-        """The groups with that label within `secteurs` (B10), possibly none; None if it is unknown."""
+        """The groups with this label within `secteurs` (B10), possibly empty; None if the label is unknown."""
         pairs = self.sous_secteurs.get(nfc(label))
         if pairs is None:
             return None
@@ -75,7 +74,11 @@ class PlaceNames:
 
 
 def read(reference: Reference, formes: Iterable[str] = ()) -> PlaceNames:
-    """The words that the reference tables of a generation define, and its legal forms."""
+    """The names of countries, sectors and sub-sectors that requests can use, from the reference tables of a generation.
+
+    Args:
+        formes: its legal forms.
+    """
     pairs: dict[str, tuple[tuple[str, str], ...]] = {}
     for sub_sector in reference.sous_secteurs:
         label = nfc(sub_sector.sous_secteur)
@@ -86,7 +89,7 @@ def read(reference: Reference, formes: Iterable[str] = ()) -> PlaceNames:
         slugs={secteur.slug.lower(): secteur.code for secteur in reference.secteurs},
         sous_secteurs=pairs,
         pays_alike=_countries_by_word(reference),
-        pays_named={**_named_countries()} | _countries_by_word(reference),
+        pays_named={**_countries_by_name()} | _countries_by_word(reference),
         secteurs_alike={
             fold(word): secteur.slug
             for secteur in reference.secteurs
@@ -98,7 +101,7 @@ def read(reference: Reference, formes: Iterable[str] = ()) -> PlaceNames:
     )
 
 
-def known_country(names: PlaceNames, word: str) -> str:
+def country_code(names: PlaceNames, word: str) -> str:
     """The code of a country. Raises ApiError 400 `pays_inconnu` (E1)."""
     iso2 = names.country(word)
     if iso2 is None:
@@ -109,55 +112,59 @@ def known_country(names: PlaceNames, word: str) -> str:
 def unknown_countries(
     words: Sequence[str],
     names: PlaceNames,
-    alike: Mapping[str, Sequence[str]] | None = None,
-    **others: Any,
+    other_suggestions: Mapping[str, Sequence[str]] | None = None,
+    **other_keys: Any,
 ) -> ApiError:
-    """The error for words that are no codes of countries of the base (B3).
+    """The error for words that are not codes of countries of the base (B3).
 
     Args:
-        alike: suggestions for the words of `others`.
+        other_suggestions: suggestions for unknown words of other kinds, such as sectors.
+        other_keys: the keys of the error that report these words, such as `secteurs_inconnus`.
     """
-    meant = {word: names.named_country(word) for word in words[:_WORDS]}
+    codes_by_word = {word: names.find_country(word) for word in words[:_MOST_WORDS]}
     suggested = {
         word: [code] if code in names.pays else nearest_values(word, names.pays_alike)
-        for word, code in meant.items()
+        for word, code in codes_by_word.items()
     }
-    proposals = suggested | dict(alike or {})
-    named = seed_tables.country_names()
+    proposals = suggested | dict(other_suggestions or {})
+    country_names = seed_tables.country_names()
     codes = dict.fromkeys(
-        code for word in words for code in proposals.get(word, ()) if code in named
+        code for word in words for code in proposals.get(word, ()) if code in country_names
     )
     if not codes:
-        return ApiError("pays_inconnu", pays_inconnus=words, suggestions=proposals, **others)
-    proposed = Text(
-        *(", ".join(f"{named[code][place]} ({code})" for code in codes) for place in (0, 1))
+        return ApiError("pays_inconnu", pays_inconnus=words, suggestions=proposals, **other_keys)
+    countries = Text(
+        *(
+            ", ".join(f"{country_names[code][language]} ({code})" for code in codes)
+            for language in (0, 1)
+        )
     )
     return ApiError(
         "pays_inconnu_propose",
         pays_inconnus=words,
         suggestions=proposals,
-        meant=proposed,
-        **others,
+        meant=countries,
+        **other_keys,
     )
 
 
-def places(
+def place_conditions(
     names: PlaceNames,
     pays: Sequence[str],
     secteurs: Sequence[str],
     sous_secteurs: Sequence[str],
 ) -> dict[str, Any]:
-    """The conditions of a Query on countries, sectors and sub-sectors, which words name.
+    """The conditions of a Query on countries, sectors and sub-sectors, from their words.
 
     Raises:
         ApiError: 400 `pays_inconnu` or `secteur_inconnu`, which reports all unknown words (B4); `parametre_invalide`
             for sub-sectors without a sector.
     """
-    countries, no_country = _codes(pays, names.country)
-    divisions, no_sector = _codes(secteurs, names.sector)
-    groups, no_sub_sector = _groups(sous_secteurs, divisions, names)
-    if no_country or no_sector or (no_sub_sector and secteurs):
-        raise _unknown_words(no_country, no_sector, no_sub_sector, names)
+    countries, unknown_pays = _codes_of_words(pays, names.country)
+    divisions, unknown_secteurs = _codes_of_words(secteurs, names.sector)
+    groups, unknown_sous_secteurs = _groups_of_labels(sous_secteurs, divisions, names)
+    if unknown_pays or unknown_secteurs or (unknown_sous_secteurs and secteurs):
+        raise _unknown_words(unknown_pays, unknown_secteurs, unknown_sous_secteurs, names)
     if sous_secteurs and not secteurs:
         raise errors.invalid_parameter(SOUS_SECTEUR.name, "avec_secteur")
     conditions: dict[str, Any] = {"pays": countries, "secteurs": divisions}
@@ -165,61 +172,69 @@ def places(
 
 
 def _unknown_words(
-    no_country: Sequence[str],
-    no_sector: Sequence[str],
-    no_sub_sector: Sequence[str],
+    unknown_pays: Sequence[str],
+    unknown_secteurs: Sequence[str],
+    unknown_sous_secteurs: Sequence[str],
     names: PlaceNames,
 ) -> ApiError:
-    alike = suggestions(no_sector, names.secteurs_alike) | suggestions(
-        no_sub_sector, names.sous_secteurs_alike
+    """The error that reports all unknown countries, sectors and sub-sectors (B4)."""
+    similar = suggestions(unknown_secteurs, names.secteurs_alike) | suggestions(
+        unknown_sous_secteurs, names.sous_secteurs_alike
     )
-    if no_country:
-        others = {"secteurs_inconnus": no_sector, "sous_secteurs_inconnus": no_sub_sector}
-        unknown_words = {name: unknown for name, unknown in others.items() if unknown}
-        return unknown_countries(no_country, names, alike, **unknown_words)
-    if not no_sub_sector:
-        return ApiError("secteur_inconnu", suggestions=alike, secteurs_inconnus=no_sector)
+    if unknown_pays:
+        words_by_key = {
+            "secteurs_inconnus": unknown_secteurs,
+            "sous_secteurs_inconnus": unknown_sous_secteurs,
+        }
+        unknown_words = {name: unknown for name, unknown in words_by_key.items() if unknown}
+        return unknown_countries(unknown_pays, names, similar, **unknown_words)
+    if not unknown_sous_secteurs:
+        return ApiError("secteur_inconnu", suggestions=similar, secteurs_inconnus=unknown_secteurs)
     return ApiError(
-        "secteurs_inconnus" if no_sector else "sous_secteur_inconnu",
-        suggestions=alike,
-        secteurs_inconnus=no_sector,
-        sous_secteurs_inconnus=no_sub_sector,
+        "secteurs_inconnus" if unknown_secteurs else "sous_secteur_inconnu",
+        suggestions=similar,
+        secteurs_inconnus=unknown_secteurs,
+        sous_secteurs_inconnus=unknown_sous_secteurs,
     )
 
 
-def _codes(
-    words: Sequence[str], meaning: Callable[[str], str | None]
+def _codes_of_words(
+    words: Sequence[str], find_code: Callable[[str], str | None]
 ) -> tuple[tuple[str, ...], list[str]]:
-    """The codes that `words` mean, sorted, without duplicates; and the words without a meaning."""
+    """The codes of `words`, sorted, without duplicates; and the unknown words."""
     if not words:
         return (), []
-    codes = {word: meaning(word) for word in words}
-    known = {code for code in codes.values() if code is not None}
-    return tuple(sorted(known)), [word for word, code in codes.items() if code is None]
+    codes = {word: find_code(word) for word in words}
+    distinct_codes = {code for code in codes.values() if code is not None}
+    return tuple(sorted(distinct_codes)), [word for word, code in codes.items() if code is None]
 
 
-def _groups(
+def _groups_of_labels(
     labels: Iterable[str], divisions: Sequence[str], names: PlaceNames
 ) -> tuple[tuple[str, ...], list[str]]:
-    """The groups of `labels` within `divisions` (B10), possibly none (B9); and the unknown labels."""
-    found = {label: names.sub_sectors(label, divisions) for label in labels}
-    known = {group for groups in found.values() for group in groups or ()}
-    return tuple(sorted(known)), [label for label, groups in found.items() if groups is None]
+    """The groups of `labels` within `divisions` (B10), possibly empty (B9); and the unknown labels."""
+    groups_by_label = {label: names.sub_sectors(label, divisions) for label in labels}
+    distinct_groups = {group for groups in groups_by_label.values() for group in groups or ()}
+    return tuple(sorted(distinct_groups)), [
+        label for label, groups in groups_by_label.items() if groups is None
+    ]
 
 
-def suggestions(words: Iterable[str], known: Mapping[str, str]) -> dict[str, list[str]]:
-    """Suggestions for the first three of `words`, from `known` (folded spelling -> value).
+def suggestions(
+    words: Iterable[str], values_by_spelling: Mapping[str, str]
+) -> dict[str, list[str]]:
+    """Suggestions for the first three of `words`, from the values by folded spelling.
 
     >>> suggestions(["FRA"], {"fr": "FR", "france": "FR", "allemagne": "DE"})
     {'FRA': ['FR']}
     """
-    return {word: nearest_values(word, known) for word in list(words)[:_WORDS]}
+    return {word: nearest_values(word, values_by_spelling) for word in list(words)[:_MOST_WORDS]}
 
 
-def nearest_values(word: str, known: Mapping[str, str]) -> list[str]:
-    """At most three values of `known`: first those whose spelling contains `word`, then similar ones.
+def nearest_values(word: str, values_by_spelling: Mapping[str, str]) -> list[str]:
+    """At most three values: first by spellings that contain `word`, then by similar spellings.
 
-    A spelling whose value is "" has none to suggest.
+    A spelling with the value "" leads to no suggestion.
 
     >>> nearest_values("paris", {"pays": "pays", "tri": "tri"})
     ['pays']
@@ -227,15 +242,24 @@ def nearest_values(word: str, known: Mapping[str, str]) -> list[str]:
     folded = fold(word[:_LONGEST])
     if not folded:
         return []
-    if folded in known:
-        return [known[folded]] if known[folded] else []
-    within = [spelling for spelling in known if len(folded) > 2 and folded in spelling]
-    alike = get_close_matches(folded, known, n=_EACH, cutoff=_ALIKE)
-    values = dict.fromkeys(known[spelling] for spelling in (*within, *alike) if known[spelling])
-    return list(values)[:_EACH]
+    if folded in values_by_spelling:
+        return [values_by_spelling[folded]] if values_by_spelling[folded] else []
+    containing = [
+        spelling for spelling in values_by_spelling if len(folded) > 2 and folded in spelling
+    ]
+    similar = get_close_matches(
+        folded, values_by_spelling, n=_MOST_SUGGESTIONS, cutoff=_LEAST_RATIO
+    )
+    values = dict.fromkeys(
+        values_by_spelling[spelling]
+        for spelling in (*containing, *similar)
+        if values_by_spelling[spelling]
+    )
+    return list(values)[:_MOST_SUGGESTIONS]
 
 
 def _countries_by_word(reference: Reference) -> dict[str, str]:
+    """The codes of the countries of the base, by folded code, slug and name."""
     return {
         fold(word): pays.iso2
         for pays in reference.pays
@@ -244,11 +268,12 @@ def _countries_by_word(reference: Reference) -> dict[str, str]:
 
 
 @cache
-def _named_countries() -> Mapping[str, str]:
+def _countries_by_name() -> Mapping[str, str]:
+    """The codes of all countries, by folded name in any language."""
     return {fold(row["nom"]): row["iso2"] for row in seed_tables.rows("noms_de_pays.csv")}
 
 
 def nfc(text: str) -> str:
-    """The text in NFC, as the data have it."""
-    # A label typed on a Mac may arrive decomposed; it is the same label (B11).
+    """The text in NFC, the form of all texts of the data."""
+    # A label typed on a Mac may be decomposed (NFD), and must match the same label of the data (B11).
     return unicodedata.normalize("NFC", text)

@@ -1,11 +1,11 @@
-"""The one parser of parameters: names and values to a Query, or to one of the errors of contract B.
+"""The parser of parameters: from names and values to a Query, or to an error of contract B.
 
-It knows kinds of values (`values`), not parameters: `serve/contract/parameters.py` says of which kind each one is. A
-query string, a JSON body and the arguments of a tool are read alike. No code after it checks a parameter again.
+The kind of a parameter (`serve/contract/parameters.py`) selects the reader of its values (`values`). Query strings,
+JSON bodies and the arguments of tools are read in the same way. Later code does not check parameters again.
 
-If several things are wrong, the error is the first of these: unknown names, all in one (B6); then the values in the
-order of the declaration. Unknown countries, sectors and sub-sectors are one step, reported together (B4) with the code
-of the first kind. An empty value counts as an absent one, and values are trimmed.
+If a request has several errors, the first of these is raised: all unknown names together (B6); then invalid values, in
+the order of the declaration. Unknown countries, sectors and sub-sectors are reported together (B4), with the error code
+of the first kind that has unknown words. An empty value counts as absent, and values are trimmed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,26 +27,26 @@ from serve.contract.parameters import (
     Parameter,
 )
 from serve.request import values
-from serve.request.place_names import PlaceNames, places, suggestions
-from serve.request.values import AskedCompany, FileOptions, Texts
+from serve.request.place_names import PlaceNames, place_conditions, suggestions
+from serve.request.values import FileOptions, RequestedCompany, SentTexts
 from shards.query import Query, Range
 
-Pairs = Sequence[tuple[str, str]]
+Pairs = Sequence[tuple[str, str]]  # the names and values of parameters, as sent
 
-# Parameters of a call. Each of a thousand companies may be one (B5).
+# The most parameters of a call. Each of a thousand companies may be a parameter (B5).
 MOST_PAIRS: Final = 2_048
 
-# What of a call is a condition on companies.
-_CONDITIONS: Final = frozenset(one.name for one in fields(Query))
-_EVERYTHING: Final = Query()
-# The parameters that are read in one step, in the order of `place_names.places`.
-_PLACES: Final = (PAYS, SECTEUR, SOUS_SECTEUR)
-# Those that are put together: the options of a file, and the companies of `ids`.
-_APART: Final = (FORMAT, COLONNES, COMPTES)
+# The columns that are conditions on companies.
+_CONDITIONS: Final = frozenset(field.name for field in fields(Query))
+_EVERYTHING: Final = Query()  # without conditions: all companies
+# The parameters that are read together, in the order of `place_names.place_conditions`.
+_PLACE_PARAMETERS: Final = (PAYS, SECTEUR, SOUS_SECTEUR)
+# The parameters that become the options of a file.
+_FILE_PARAMETERS: Final = (FORMAT, COLONNES, COMPTES)
 
 
 def query_pairs(raw: str, most: int = MOST_PAIRS) -> Pairs:
-    """The names and values of a raw query string; a blank value is kept.
+    """The names and values of a raw query string, including blank values.
 
     Raises:
         ApiError: 400 `parametre_invalide`: the text is not UTF-8, or has more than `most` parameters.
@@ -60,33 +60,36 @@ def query_pairs(raw: str, most: int = MOST_PAIRS) -> Pairs:
         if "%" in raw or "+" in raw:
             return tuple(parse_qsl(raw, keep_blank_values=True, errors="strict"))
     except (UnicodeDecodeError, UnicodeEncodeError) as error:
-        # Only the bytes that are wrong: a key may be beside them (A5).
-        wrong = error.object[error.start : error.end]
+        # The message has the invalid bytes alone: the text around them may contain a key (A5).
+        invalid_part = error.object[error.start : error.end]
         shown = quote(
-            wrong if isinstance(wrong, bytes) else wrong.encode("utf-8", "surrogateescape")
+            invalid_part
+            if isinstance(invalid_part, bytes)
+            else invalid_part.encode("utf-8", "surrogateescape")
         )
         raise errors.invalid_parameter(
             errors.QUERY_STRING, "pas_de_l_utf8_encode", shown=shown
         ) from error
-    # The same where nothing is encoded, at a fifth of the time.
+    # The same result for a text without encoded characters, in a fifth of the time.
     parts = (part.partition("=") for part in raw.split("&") if part)
     return tuple((name, value) for name, _, value in parts)
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedParameters:
-    """What a call asks for, before the plan limits it; what its operation does not take has its default.
+    """The parameters of a call, before the limits of the plan; a field without a parameter has its default.
 
     Attributes:
-        query: its `ids` are those of `companies`, which nobody has looked up yet.
-        companies: the items of `ids`, None if it is absent (serve/generation/company_ids.py looks them up).
-        version: the generation that must answer, None for the current one.
-        limit: companies of a page, in 1..1000; `lines`: of a file, None for as many as the plan allows.
-        own: the values of all other parameters, by column; one that was not sent has its default.
+        query: the query; its `ids` are `companies`, which have not been looked up yet.
+        companies: the items of `ids`; None if it is absent (serve/generation/company_ids.py looks them up).
+        version: the generation to answer from; None for the current generation.
+        limit: the most companies of a result page, in 1..1000.
+        lines: the most companies of a file; None for the limit of the plan.
+        own: the values of all other parameters, by column; a parameter that was not sent has its default.
     """
 
     query: Query = _EVERYTHING
-    companies: tuple[AskedCompany, ...] | None = None
+    companies: tuple[RequestedCompany, ...] | None = None
     version: str | None = None
     limit: int = DEFAULT_LIMIT
     offset: int = 0
@@ -96,12 +99,12 @@ class ParsedParameters:
     own: tuple[tuple[str, Any], ...] = ()
 
     def value(self, parameter: Parameter) -> Any:
-        """The value of a parameter that is among `own`."""
+        """The value of a parameter in `own`."""
         return dict(self.own)[parameter.column or parameter.name]
 
 
-# The columns that a call has a field for.
-_FIELDS: Final = frozenset(one.name for one in fields(ParsedParameters))
+# The columns with a field of their own in `ParsedParameters`.
+_FIELDS: Final = frozenset(field.name for field in fields(ParsedParameters))
 
 
 def read(
@@ -113,8 +116,9 @@ def read(
     """Read the parameters of a call.
 
     Args:
-        declared: those that it may have.
-        accepted: the header Accept, which decides on the format of a file where no parameter does.
+        given: the sent names and texts.
+        declared: the parameters that the call may have.
+        accepted: the header Accept; it selects the format of a file if `format` is absent.
 
     Raises:
         ApiError: 400, in the order that the module describes; 406 `format_non_acceptable`.
@@ -122,74 +126,85 @@ def read(
     texts: dict[str, list[str]] = {}
     for name, text in given:
         texts.setdefault(name, []).append(text.strip())
-    if not texts.keys() <= _names(declared):
+    if not texts.keys() <= _declared_names(declared):
         check_names(given, parameters.names(declared))
     conditions: dict[str, Any] = {}
     bounds: dict[str, Range] = {}
-    others: dict[str, Any] = {}
-    always = _always_read(declared)
+    other_values: dict[str, Any] = {}
+    always_read = _always_read(declared)
     for parameter in declared:
-        if parameter.name not in texts and parameter not in always:
+        if parameter.name not in texts and parameter not in always_read:
             continue
         column = parameter.column or parameter.name
         if parameter.kind == "place":
             if "pays" not in conditions:
-                words = (values.items(texts.get(place.name, ()), place) for place in _PLACES)
-                conditions |= places(names, *words)
+                words = (
+                    values.items(texts.get(place.name, ()), place) for place in _PLACE_PARAMETERS
+                )
+                conditions |= place_conditions(names, *words)
             if parameter.required and not conditions["secteurs"]:
                 raise ApiError("secteur_requis", secteurs_inconnus=[])
-        elif (sent := texts.get(parameter.name)) and (
-            value := values.READERS[parameter.kind](sent, parameter, names)
+        elif (sent_texts := texts.get(parameter.name)) and (
+            value := values.READERS[parameter.kind](sent_texts, parameter, names)
         ) is not None:
             if parameter.bound:
-                before = bounds.get(column, Range(column))
-                bounds[column] = before._replace(**{parameter.bound: value})
+                previous_range = bounds.get(column, Range(column))
+                bounds[column] = previous_range._replace(**{parameter.bound: value})
                 _check_bounds(bounds[column], declared, texts)
             else:
-                (conditions if column in _CONDITIONS else others)[column] = value
+                (conditions if column in _CONDITIONS else other_values)[column] = value
         elif parameter.required:
             raise values.missing_value(parameter)
-    if "companies" in others:
+    if "companies" in other_values:
         conditions["ids"] = tuple(
-            (company.iso2, company.identifier) for company in others["companies"]
+            (company.iso2, company.identifier) for company in other_values["companies"]
         )
     if FORMAT in declared:
-        wanted, columns, statements = (
-            others.pop(parameter.name, None) for parameter in (FORMAT, COLONNES, COMPTES)
+        file_format, columns, statements = (
+            other_values.pop(parameter.name, None) for parameter in (FORMAT, COLONNES, COMPTES)
         )
-        others["file"] = values.chosen_options(wanted, columns, statements, accepted)
-    own = tuple((name, others.pop(name, value)) for name, value in _own_defaults(declared))
-    return ParsedParameters(Query(**conditions, ranges=tuple(bounds.values())), **others, own=own)
-
-
-@cache
-def _own_defaults(declared: tuple[Parameter, ...]) -> tuple[tuple[str, Any], ...]:
-    """The columns that no field of a call has, with the value of one that is not sent."""
-    columns = {parameter.column or parameter.name: parameter for parameter in declared}
-    return tuple(
-        (name, parameter.default)
-        for name, parameter in columns.items()
-        if name not in _FIELDS | _CONDITIONS and not parameter.bound and parameter not in _APART
+        other_values["file"] = values.chosen_options(file_format, columns, statements, accepted)
+    own_values = tuple(
+        (name, other_values.pop(name, value)) for name, value in _own_defaults(declared)
+    )
+    return ParsedParameters(
+        Query(**conditions, ranges=tuple(bounds.values())), **other_values, own=own_values
     )
 
 
 @cache
-def _names(declared: tuple[Parameter, ...]) -> frozenset[str]:
+def _own_defaults(declared: tuple[Parameter, ...]) -> tuple[tuple[str, Any], ...]:
+    """The columns of declared parameters without a field in `ParsedParameters` or `Query`, with their defaults."""
+    columns = {parameter.column or parameter.name: parameter for parameter in declared}
+    return tuple(
+        (name, parameter.default)
+        for name, parameter in columns.items()
+        if name not in _FIELDS | _CONDITIONS
+        and not parameter.bound
+        and parameter not in _FILE_PARAMETERS
+    )
+
+
+@cache
+def _declared_names(declared: tuple[Parameter, ...]) -> frozenset[str]:
+    """The names of the declared parameters."""
     return frozenset(parameters.names(declared))
 
 
 @cache
 def _always_read(declared: tuple[Parameter, ...]) -> frozenset[Parameter]:
-    """The parameters to read even where they are not sent: required ones, and the first of places, for all of them."""
-    of_places = [one for one in declared if one.kind == "place"]
-    return frozenset([*of_places[:1], *(one for one in declared if one.required)])
+    """The parameters to read even if they are absent: required ones, and the first place parameter for all places."""
+    place_parameters = [parameter for parameter in declared if parameter.kind == "place"]
+    return frozenset(
+        [*place_parameters[:1], *(parameter for parameter in declared if parameter.required)]
+    )
 
 
 def check_names(given: Pairs, allowed: Sequence[str]) -> None:
     """Refuse names that are not `allowed`, all in one error (B6). Raises ApiError 400 `parametre_inconnu`."""
     if unknown := [name for name in dict(given) if name not in allowed]:
-        alike = suggestions(unknown, parameters.spellings(tuple(allowed)))
-        raise errors.unknown_parameters(unknown, allowed, alike)
+        similar = suggestions(unknown, parameters.spellings(tuple(allowed)))
+        raise errors.unknown_parameters(unknown, allowed, similar)
 
 
 def refuse_parameters(given: Pairs) -> None:
@@ -197,15 +212,17 @@ def refuse_parameters(given: Pairs) -> None:
     check_names(given, ())
 
 
-def _check_bounds(wanted: Range, declared: Sequence[Parameter], texts: Mapping[str, Texts]) -> None:
-    """Refuse a lower bound above the upper one."""
+def _check_bounds(
+    wanted: Range, declared: Sequence[Parameter], texts: Mapping[str, SentTexts]
+) -> None:
+    """Raise the 400 of a lower bound above the upper one; it names the parameters among `declared` that were sent."""
     if wanted.least is None or wanted.most is None or wanted.least <= wanted.most:
         return
     names = {
-        one.bound: one.name
-        for one in declared
-        if one.column == wanted.column and texts.get(one.name)
+        parameter.bound: parameter.name
+        for parameter in declared
+        if parameter.column == wanted.column and texts.get(parameter.name)
     }
-    least, most = names["least"], names["most"]
-    shown, above = texts[least][0][:100], f"{most} ({texts[most][0][:100]})"
-    raise errors.invalid_parameter(least, "bornes_inversees", shown=shown, above=above)
+    least_name, most_name = names["least"], names["most"]
+    shown, above = texts[least_name][0][:100], f"{most_name} ({texts[most_name][0][:100]})"
+    raise errors.invalid_parameter(least_name, "bornes_inversees", shown=shown, above=above)

@@ -1,12 +1,13 @@
 """Numbers and dates of requests. Pure.
 
-Numbers are read as JSON and HTTP clients print them, in ASCII: `1000000`, `1e6`, `-0.5`. Refused are texts that a
-reader could take for another number, or for none: a decimal comma (`1,5`), `1_000`, `0x10`, digits of other scripts,
-`NaN` and infinities (contract B22), and numbers too large for a float.
+Numbers are in ASCII, as JSON and HTTP clients print them: `1000000`, `1e6`, `-0.5`. Ambiguous spellings are refused: a
+decimal comma (`1,5`), `1_000`, `0x10`, digits of other scripts, `NaN` and infinities (contract B22). Numbers too large
+for a float are refused too. People write numbers differently in forms; `plain_number` converts their spelling to the
+API's.
 
-Bounds are dates in the one notation of the API; dates of lists have any (extension X19). A notation of a list that may
-mean two days means their year: `03/04/2010`, but not `13/04/2010` and `03.04.2010`. A time behind a day is left out.
-Names of months are data (`seeds/mois.csv`); one that means two months, as `listopad` does, means none.
+Bounds are dates in the notation of the API. Dates of lists may have other notations (extension X19). A date of a list
+that can mean two days counts as its year: `03/04/2010`, but not `13/04/2010` or `03.04.2010`. A time after a day is
+ignored. Names of months are data (`seeds/mois.csv`); a name of two months, such as `listopad`, is ambiguous too.
 """
 
 import math
@@ -14,7 +15,9 @@ import re
 from calendar import monthrange
 from collections.abc import Mapping
 from datetime import date, timedelta
+from decimal import Decimal
 from functools import cache
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from serve.contract import errors, seed_tables
@@ -22,12 +25,14 @@ from serve.contract.text import Text
 from shards.codec.folding import fold
 from shards.search.written_numbers import plain_text
 
+# Parts of the notations of a date.
 _YEAR: Final = r"(?P<year>[12]\d{3})"
 _MONTH: Final = r"(?P<month>0?[1-9]|1[0-2])"
 _DAY: Final = r"(?P<day>0?[1-9]|[12]\d|3[01])"
 _WORD: Final = r"(?P<word>[^\W\d_]{3,})"
 _YEAR_FIRST: Final = rf"{_YEAR}(?:\.| m\.|\.? gada)?"
 _ROMAN: Final = r"(?P<word>[ivxIVX]{1,4})"
+# The notations of a date with a clear order of day and month; `word` is a month, by its name or in Roman numerals.
 _NOTATIONS: Final = tuple(
     re.compile(pattern)
     for pattern in (
@@ -43,29 +48,49 @@ _NOTATIONS: Final = tuple(
         rf"{_YEAR_FIRST} {_WORD}(?: {_DAY}(?:\.| d\.)?)?",
     )
 )
-_TWO: Final = re.compile(r"(\d{1,2})[-/ ](\d{1,2})[-/ ]([12]\d{3})")
-# 1954-02-01T00:00:00.000+01:00, 01.02.1954 00:00, 2/1/1954 12:00:00 AM
+# Two numbers that are a day and a month in either order, then a year.
+_DAY_OR_MONTH_FIRST: Final = re.compile(r"(\d{1,2})[-/ ](\d{1,2})[-/ ]([12]\d{3})")
+# A time of day after a date: 1954-02-01T00:00:00.000+01:00, 01.02.1954 00:00, 2/1/1954 12:00:00 AM
 _TIME: Final = re.compile(
     r"(?:[T ]|,? (?:at |à |um )?)\d{1,2}[:.h]\d{2}(?:[:.]\d{2})?(?:[.,]\d+)?"
     r"(?: ?[ap]\.?m\.?)?(?: ?(?:z|utc|gmt|cet|cest)| ?[+-]\d{2}:?\d{2})?",
     re.IGNORECASE,
 )
+# A date with `00` for an unknown month or day.
 _UNKNOWN_PART: Final = re.compile(r"([12]\d{3}(?:-(?:0[1-9]|1[0-2]))?)(?:-00){1,2}")  # MySQL
-# The day of a spreadsheet, from 1927 to 2064; its days are counted from 30 December 1899.
+# A date of a spreadsheet, from 1927 to 2064: the number of days since 30 December 1899.
 _SERIAL: Final = re.compile(r"([1-6]\d{4})(?:[.,]\d+)?")
-_FIRST_DAY: Final = date(1899, 12, 30)
+_SERIAL_START: Final = date(1899, 12, 30)  # day 0
+# A bound: a year, a month or a day.
 _BOUND: Final = re.compile(r"[0-9]{4}(?:-[0-9]{2}){0,2}")
 
 _DECIMAL: Final = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
-# `50.0` is an integer in JSON Schema, and generated clients send it.
+# Accepts `50.0`, which is an integer in JSON Schema, and which generated clients send.
 _INTEGER: Final = re.compile(r"([+-]?)([0-9]+)(?:\.0*)?")
-# Python's own limit on the digits of an int made from text. A longer number is cut to that many
-# digits, which is still beyond every limit; nothing else matters about it (contract B21).
-_DIGITS: Final = 4_300
+# Python's limit on the digits of an int in a text. A longer number is cut to this length, which is still above every
+# limit of a parameter (contract B21).
+_MOST_DIGITS: Final = 4_300
+
+# Numbers as people type them: digits, then a unit as a power of ten.
+_TYPED: Final = re.compile(r"(?P<digits>[+-]?[0-9][0-9.,]*)(?P<unit>[a-z]*)")
+_SPACES: Final = re.compile(r"[\s'’_€]+")  # between thousands, and the sign of the currency
+_MINUS: Final = "\N{MINUS SIGN}"  # as pages show negative amounts
+# The power of ten of each unit.
+_UNITS: Final[Mapping[str, int]] = MappingProxyType({
+    "": 0, "eur": 0, "euro": 0, "euros": 0, "k": 3, "mille": 3, "keur": 3, "m": 6, "mio": 6, "mn": 6,
+    "million": 6, "millions": 6, "meur": 6, "md": 9, "mds": 9, "mrd": 9, "bn": 9, "b": 9, "milliard": 9,
+    "milliards": 9,
+})  # fmt: skip
+# The power of ten of words that differ between the languages.
+_UNITS_BY_LANG: Final[Mapping[str, Mapping[str, int]]] = MappingProxyType({
+    "fr": {"billion": 12, "billions": 12}, "en": {"billion": 9, "billions": 9, "trillion": 12},
+})  # fmt: skip
+# A whole number with a separator of thousands.
+_THOUSANDS: Final = re.compile(r"[+-]?[0-9]{1,3}([.,][0-9]{3})+")
 
 
 class NumberError(ValueError):
-    """A text that is not a number or a date; `texts` say so in French and in English."""
+    """A text that is not a number or a date; `texts` is the message."""
 
     def __init__(self, texts: Text) -> None:
         super().__init__(texts.fr)
@@ -88,11 +113,66 @@ def parse_decimal(text: str) -> float:
         raise NumberError(
             errors.text("nombre_demesure", shown=repr(text[:100])),
         )
-    return number + 0.0
+    return number + 0.0  # -0.0 + 0.0 is 0.0
+
+
+def plain_number(text: str, lang: str, *, is_whole: bool = False) -> str:
+    """Convert a number as people type it (`1 000 000`, `1,5 M€`, `250k`) to the spelling of the API (contract B22).
+
+    Any other text is returned unchanged, so that the error of the API can repeat it; so is a number with decimals if
+    `is_whole`. A single comma before three digits separates thousands in English and decimals in French.
+
+    >>> [plain_number(text, "fr") for text in ("1 000 000", "1,5 M€", "1,000", "2.500.000,50", "1e6", "beaucoup")]
+    ['1000000', '1500000', '1', '2500000.5', '1e6', 'beaucoup']
+    >>> [plain_number(text, "en") for text in ("1,000", "250k", "\N{MINUS SIGN}5 €", "£5M")]
+    ['1000', '250000', '-5', '£5M']
+    """
+    typed = text.strip().replace(_MINUS, "-")
+    try:
+        parse_decimal(typed)
+    except NumberError:
+        pass
+    else:
+        return typed
+    units = {**_UNITS, **_UNITS_BY_LANG[lang]}
+    match = _TYPED.fullmatch(_SPACES.sub("", typed).lower())
+    unit_power = None if match is None else units.get(match["unit"])
+    if match is None or unit_power is None:
+        return text
+    digits = _plain_digits(match["digits"], lang)
+    if digits is None:
+        return text
+    number = Decimal(digits).scaleb(unit_power)
+    whole = number.to_integral_value()
+    if number == whole:
+        return f"{whole:f}"
+    return text if is_whole else f"{number.normalize():f}"
+
+
+def _plain_digits(digits: str, lang: str) -> str | None:
+    """The digits with a decimal point and without separators of thousands; None if they are ambiguous."""
+    separators = {separator for separator in ".," if separator in digits}
+    last_separator = max(digits.rfind("."), digits.rfind(","))
+    if len(separators) == 2:
+        whole_part, decimals = digits[:last_separator], digits[last_separator + 1 :]
+        return (
+            re.sub(r"[.,]", "", whole_part) + "." + decimals
+            if digits.count(digits[last_separator]) == 1
+            else None
+        )
+    separator = separators.pop() if separators else ""
+    is_grouped = (
+        digits.count(separator) > 1 or (separator == "," and lang == "en") if separator else False
+    )
+    if is_grouped and _THOUSANDS.fullmatch(digits):
+        return digits.replace(separator, "")
+    return digits.replace(",", ".") if digits.count(separator or " ") <= 1 else None
 
 
 def parse_integer(text: str) -> int:
-    """Parse an integer of any size. Raises NumberError.
+    """Parse an integer. A number of more than _MOST_DIGITS digits is cut, because it is above every limit anyway.
+
+    Raises NumberError.
 
     >>> parse_integer("0050.0"), parse_integer("-3")
     (50, -3)
@@ -103,16 +183,16 @@ def parse_integer(text: str) -> int:
             errors.text("pas_un_entier", shown=repr(text[:100])),
         )
     sign, digits = match.groups()
-    return int(sign + (digits.lstrip("0") or "0")[:_DIGITS])
+    return int(sign + (digits.lstrip("0") or "0")[:_MOST_DIGITS])
 
 
 @cache
 def _months() -> Mapping[str, int]:
-    """The months that names mean in whatever language; 0 for a name of two months."""
-    found: dict[str, set[int]] = {}
+    """The number of the month by its name in any language; 0 for a name of two months."""
+    months_by_word: dict[str, set[int]] = {}
     for row in seed_tables.rows("mois.csv"):
-        found.setdefault(fold(row["ecriture"]), set()).add(int(row["mois"]))
-    return {word: 0 if len(months) > 1 else min(months) for word, months in found.items()}
+        months_by_word.setdefault(fold(row["ecriture"]), set()).add(int(row["mois"]))
+    return {word: 0 if len(months) > 1 else min(months) for word, months in months_by_word.items()}
 
 
 class ListedDate(NamedTuple):
@@ -120,50 +200,53 @@ class ListedDate(NamedTuple):
 
     Attributes:
         iso: YYYY, YYYY-MM or YYYY-MM-DD.
-        is_ambiguous: it may be two days, of which this is the year.
+        is_ambiguous: the text can mean two days, so `iso` is the year.
     """
 
     iso: str
     is_ambiguous: bool = False
 
 
-def without_time(text: str) -> str:
-    """A text without the time of the day at its end.
+def strip_time(text: str) -> str:
+    """Remove a time of day from the end of a text.
 
-    >>> without_time("1954-02-01T00:00:00.000+01:00"), without_time("2/1/1954 12:00:00 AM"), without_time("1954-02")
+    >>> strip_time("1954-02-01T00:00:00.000+01:00"), strip_time("2/1/1954 12:00:00 AM"), strip_time("1954-02")
     ('1954-02-01', '2/1/1954', '1954-02')
     """
     text = text.strip()
-    matched = next((one for one in _TIME.finditer(text) if one.end() == len(text)), None)
-    return text[: matched.start()].strip() if matched and matched.start() else text
+    time = next((match for match in _TIME.finditer(text) if match.end() == len(text)), None)
+    return text[: time.start()].strip() if time and time.start() else text
 
 
 def listed_date(text: str) -> ListedDate | None:
-    """A date as people write it; None where the text is none.
+    """A date as people write it; None if the text is not a date.
 
     >>> listed_date("03/04/2010 00:00"), listed_date("19756")
     (ListedDate(iso='2010', is_ambiguous=True), ListedDate(iso='1954-02-01', is_ambiguous=False))
     >>> listed_date("31/02/2010"), listed_date("1954-02-00")
     (None, ListedDate(iso='1954-02', is_ambiguous=False))
     """
-    text = without_time(plain_text(text))
+    text = strip_time(plain_text(text))
     if iso := iso_date(text):
         return ListedDate(iso)
-    if (two := _TWO.fullmatch(text)) and _day(int(two[3]), int(two[2]), int(two[1])):
-        return ListedDate(two[3], is_ambiguous=True)
+    if (day_and_month := _DAY_OR_MONTH_FIRST.fullmatch(text)) and _iso_day(
+        int(day_and_month[3]), int(day_and_month[2]), int(day_and_month[1])
+    ):
+        return ListedDate(day_and_month[3], is_ambiguous=True)
     for notation in _NOTATIONS:
         parts = matched.groupdict() if (matched := notation.fullmatch(text)) else {}
+        # A word with the number 0 is the name of two months, in different languages, so only the year is clear.
         if _months().get(fold(parts.get("word") or "")) == 0:
             return ListedDate(str(parts["year"]), is_ambiguous=True)
     if unknown := _UNKNOWN_PART.fullmatch(text):
         return ListedDate(unknown[1])
     if serial := _SERIAL.fullmatch(text):
-        return ListedDate((_FIRST_DAY + timedelta(int(serial[1]))).isoformat())
+        return ListedDate((_SERIAL_START + timedelta(int(serial[1]))).isoformat())
     return None
 
 
 def iso_date(text: str) -> str | None:
-    """YYYY, YYYY-MM or YYYY-MM-DD; None where the text is no date, or may be two.
+    """A date as YYYY, YYYY-MM or YYYY-MM-DD; None if the text is not a date, or can mean two days.
 
     >>> iso_date("13/12/1968"), iso_date("12/13/1968"), iso_date("1.2.1968"), iso_date("Dec 13, 1968")
     ('1968-12-13', '1968-12-13', '1968-02-01', '1968-12-13')
@@ -171,10 +254,15 @@ def iso_date(text: str) -> str | None:
     ('1968', '1968-12', None, None)
     """
     text = text.strip()
-    if matched := _TWO.fullmatch(text):
-        first, second, year = map(int, matched.groups())
+    if matched := _DAY_OR_MONTH_FIRST.fullmatch(text):
+        first_number, second_number, year = map(int, matched.groups())
         days = {
-            day for day in (_day(year, second, first), _day(year, first, second)) if day is not None
+            day
+            for day in (
+                _iso_day(year, second_number, first_number),
+                _iso_day(year, first_number, second_number),
+            )
+            if day is not None
         }
         return days.pop() if len(days) == 1 else None
     for notation in _NOTATIONS:
@@ -184,12 +272,13 @@ def iso_date(text: str) -> str | None:
             if parts.get("word") and not month:
                 return None
             if parts.get("day"):
-                return _day(int(parts["year"]), month, int(parts["day"]))
+                return _iso_day(int(parts["year"]), month, int(parts["day"]))
             return f"{parts['year']}-{month:02}" if month else str(parts["year"])
     return None
 
 
-def _day(year: int, month: int, day: int) -> str | None:
+def _iso_day(year: int, month: int, day: int) -> str | None:
+    """A day as YYYY-MM-DD; None if there is no such day."""
     try:
         return date(year, month, day).isoformat()
     except ValueError:
@@ -202,7 +291,7 @@ def first_day(text: str) -> int:
     >>> first_day("2024"), first_day("2024-06-30")
     (20240101, 20240630)
     """
-    year, month, day = _parts(text)
+    year, month, day = _date_parts(text)
     return 10_000 * year + 100 * (month or 1) + (day or 1)
 
 
@@ -212,16 +301,21 @@ def last_day(text: str) -> int:
     >>> last_day("2024"), last_day("2024-02")
     (20241231, 20240229)
     """
-    year, month, day = _parts(text)
+    year, month, day = _date_parts(text)
     month = month or 12
     return 10_000 * year + 100 * month + (day or monthrange(year, month)[1])
 
 
-def _parts(text: str) -> tuple[int, int, int]:
-    """Year, month and day; those that were not given are 0."""
+def _date_parts(text: str) -> tuple[int, int, int]:
+    """The year, the month and the day of `2024`, `2024-06` or `2024-06-30`; a missing month or day is 0.
+
+    Raises:
+        NumberError: the text is not a date.
+    """
     year, month, day = (
         (*map(int, text.split("-")), 0, 0)[:3] if _BOUND.fullmatch(text) else (0, 0, 0)
     )
+    # A text of another form gives the year 0, which `date` refuses as it refuses an impossible day.
     try:
         date(year, month or 1, day or 1)
     except ValueError as error:

@@ -1,8 +1,8 @@
-"""Values of parameters by kind: from their texts to what a Query holds. Errors name the value and what is admitted.
+"""Readers of parameter values, by kind: from texts to the values of a Query. Errors name the sent and valid values.
 
-Lists drop blanks and duplicates (B1); a repeated parameter is a longer list, and a repeated value that is no list must
-be the same each time (B5). The identifier in a path is no parameter; it is checked here, too (E1). The options of the
-file of an export are its format, its columns, and whether it has statement lines (X7).
+Lists drop blanks and duplicates (B1). A repeated list parameter is a longer list; any other repeated parameter must
+have equal values (B5). The identifier in a path is not a parameter, but is checked here too (E1). The options of an
+exported file are its format, its columns, and whether it has statement lines (X7).
 """
 
 import re
@@ -27,33 +27,33 @@ from serve.request.place_names import (
 from serve.request.scalars import NumberError
 from shards.codec.folding import fold
 
-Texts = Sequence[str]
-# The value of a parameter from its texts, of which there is at least one; None where all are empty.
-Reader = Callable[[Texts, Parameter, PlaceNames], Any]
+SentTexts = Sequence[str]  # the values of one parameter, as sent and trimmed
+# A function that reads the value of a parameter from its texts (one at least); it returns None if all are empty.
+Reader = Callable[[SentTexts, Parameter, PlaceNames], Any]
 
-_CLASS_DIGITS: Final = 4
-# The replacement of bytes that are not UTF-8 (serve/http/router.py); no register uses it.
-_NO_TEXT: Final = "\ufffd"
-_MOST_ALIKE: Final = 3  # activities that are suggested for one that is unknown
+_CLASS_DIGITS: Final = 4  # of a NACE class
+# The character for bytes that are not UTF-8 (serve/http/router.py); no register uses it, so it is refused.
+_REPLACEMENT_CHARACTER: Final = "\ufffd"
+_MOST_ALIKE: Final = 3  # the most suggestions for an unknown activity
 
 
 @dataclass(frozen=True, slots=True)
-class AskedCompany:
-    """An item of `ids`: as it was written, and the country and identifier that it means."""
+class RequestedCompany:
+    """An item of `ids`: its text, and its country and identifier."""
 
-    given: str
+    text: str
     iso2: str
     identifier: str
 
 
 @dataclass(frozen=True, slots=True)
 class FileOptions:
-    """The options of the file of an export.
+    """The options of an exported file.
 
     Attributes:
-        format: one of `files.FORMATS`.
-        colonnes: the columns of the companies, in their order; none means all.
-        comptes: statement lines are wanted as a second table; a workbook has them anyway.
+        format: an item of `files.FORMATS`.
+        colonnes: the columns of the companies, in order; empty for all.
+        comptes: whether a second table has the statement lines; a workbook always has them.
     """
 
     format: str = files.WORKBOOK
@@ -62,11 +62,12 @@ class FileOptions:
 
     @property
     def is_table(self) -> bool:
-        """Whether the file is a table, or a `.zip` of two, and no workbook."""
+        """Whether the file is a table or a `.zip` of two tables, not a workbook."""
         return self.format != files.WORKBOOK
 
     @property
     def media_type(self) -> str:
+        """The Content-Type of the file: that of a `.zip` if it has two tables."""
         return files.ZIP if self.has_two_tables else files.MEDIA_TYPES[self.format]
 
     @property
@@ -76,24 +77,26 @@ class FileOptions:
 
     @property
     def has_two_tables(self) -> bool:
+        """Whether the file is a `.zip` of two tables: the companies and the statement lines."""
         return self.is_table and self.comptes
 
 
-WORKBOOK: Final = FileOptions()
+WORKBOOK: Final = FileOptions()  # the options of a file for which none were sent
 
 
-def value(texts: Texts, parameter: Parameter, names: PlaceNames) -> Any:
-    """The value of one parameter, None where all its texts are blank. Raises ApiError 400."""
+def value(texts: SentTexts, parameter: Parameter, names: PlaceNames) -> Any:
+    """The value of a parameter; None if all its texts are blank. Raises ApiError 400."""
     return READERS[parameter.kind]([text.strip() for text in texts], parameter, names)
 
 
-def companies(given: Sequence[str], names: PlaceNames) -> tuple[AskedCompany, ...]:
-    """Companies as they are written in a query string or a body: country code, `:` and identifier.
+def companies(given: Sequence[str], names: PlaceNames) -> tuple[RequestedCompany, ...]:
+    """Read companies in the form of a query string or a body: country code, `:` and identifier.
 
     Raises:
-        ApiError: 400 `parametre_invalide` for an item of another form, `pays_inconnu`.
+        ApiError: 400 `parametre_invalide` for an item of another form; 400 `pays_inconnu`.
     """
-    parts = [(one, *one.partition(":")[::2]) for one in dict.fromkeys(map(str.strip, given))]
+    # Of each item: its text, its country and its identifier.
+    parts = [(item, *item.partition(":")[::2]) for item in dict.fromkeys(map(str.strip, given))]
     for item, country, identifier in parts:
         if not country.strip() or not identifier.strip() or len(identifier) > LONGEST_ID:
             shown, example = repr(item[:100]), str(IDS.example).partition(",")[0]
@@ -104,8 +107,8 @@ def companies(given: Sequence[str], names: PlaceNames) -> tuple[AskedCompany, ..
     if unknown := [word for word, code in codes.items() if code is None]:
         raise unknown_countries(unknown, names)
     return tuple(
-        AskedCompany(one, code, nfc(identifier.strip()))
-        for one, word, identifier in parts
+        RequestedCompany(item, code, nfc(identifier.strip()))
+        for item, word, identifier in parts
         if (code := codes[word]) is not None
     )
 
@@ -115,9 +118,9 @@ def check_identifier(
     longest: int = LONGEST_ID,
     path: str = "/api/v1/societes/{pays}/{identifiant}",
 ) -> str:
-    """An identifier of 1 to `longest` characters without control characters (E1), in NFC; `path` shows its place.
+    """Check an identifier (E1) and return it in NFC: 1 to `longest` characters, without control characters.
 
-    Blanks of any width are well-formed: `552 059 024` is found by its digits (E2).
+    Blanks are allowed: the look-up of `552 059 024` uses the digits alone (E2). `path` is the example in an error.
 
     Raises:
         ApiError: 400 `identifiant_invalide`.
@@ -134,25 +137,25 @@ def check_identifier(
         )
     if any(unicodedata.category(char) == "Cc" for char in identifier):
         raise ApiError("identifiant_invalide", "caractere_de_controle", shown=repr(identifier))
-    if _NO_TEXT in identifier:
+    if _REPLACEMENT_CHARACTER in identifier:
         raise ApiError("identifiant_invalide", "pas_de_l_utf8", shown=repr(identifier))
-    # An identifier typed on a Mac may arrive decomposed; it is the same one.
+    # An identifier typed on a Mac may be decomposed (NFD).
     return unicodedata.normalize("NFC", identifier)
 
 
 def missing_value(parameter: Parameter) -> ApiError:
-    """The error for a parameter without which a route or a tool has no answer; it says what to send."""
-    needed, allowed = parameter.what_to_send, parameter.enum
+    """The error for an absent parameter that is required; its message describes a valid value."""
+    needed, allowed = parameter.value_to_send, parameter.enum
     if not needed.en:
         needed = errors.text("valeur_comme", example=parameter.example)
-    known = ", ".join(allowed)
-    wanted = errors.text("une_de", needed=needed, known=known) if known else needed
-    beside = {"valeurs": allowed} if allowed else {}
-    return errors.invalid_parameter(parameter.name, "a_envoyer", wanted=wanted, **beside)
+    choices = ", ".join(allowed)
+    wanted = errors.text("une_de", needed=needed, known=choices) if choices else needed
+    extra = {"valeurs": allowed} if allowed else {}
+    return errors.invalid_parameter(parameter.name, "a_envoyer", wanted=wanted, **extra)
 
 
-def _single_text(texts: Texts, parameter: Parameter) -> str:
-    """The text of a value that is no list; if repeated, all texts must be equal (B5)."""
+def single_text(texts: SentTexts, parameter: Parameter) -> str:
+    """The text of a value that is not a list; repeated texts must be equal (B5)."""
     if len(texts) == 1:
         return texts[0]
     different = list(dict.fromkeys(texts))
@@ -162,8 +165,9 @@ def _single_text(texts: Texts, parameter: Parameter) -> str:
     return different[0]
 
 
-def _text(texts: Texts, parameter: Parameter, _names: PlaceNames) -> str | None:
-    text = unicodedata.normalize("NFC", _single_text(texts, parameter))
+def _text(texts: SentTexts, parameter: Parameter, _names: PlaceNames) -> str | None:
+    """A text in NFC, of at most `longest` characters."""
+    text = unicodedata.normalize("NFC", single_text(texts, parameter))
     if parameter.longest is not None and len(text) > parameter.longest:
         raise errors.invalid_parameter(
             parameter.name, "trop_long", count=len(text), longest=parameter.longest
@@ -171,9 +175,9 @@ def _text(texts: Texts, parameter: Parameter, _names: PlaceNames) -> str | None:
     return text or None
 
 
-def _code(texts: Texts, parameter: Parameter, _names: PlaceNames) -> str | None:
+def _code(texts: SentTexts, parameter: Parameter, _names: PlaceNames) -> str | None:
     """A text that matches the pattern of the parameter."""
-    text = _single_text(texts, parameter)
+    text = single_text(texts, parameter)
     if text and not re.fullmatch(parameter.pattern, text):
         raise errors.invalid_parameter(
             parameter.name, "autre_forme", shown=repr(text[:100]), example=parameter.example
@@ -181,26 +185,28 @@ def _code(texts: Texts, parameter: Parameter, _names: PlaceNames) -> str | None:
     return text or None
 
 
-def _choice(texts: Texts, parameter: Parameter, _names: PlaceNames) -> str | None:
-    text = _single_text(texts, parameter)
+def _choice(texts: SentTexts, parameter: Parameter, _names: PlaceNames) -> str | None:
+    """The one value, which must be in the parameter's enum; None if the text is empty."""
+    text = single_text(texts, parameter)
     return _check_enum([text], parameter)[0] if text else None
 
 
-def _flag(texts: Texts, parameter: Parameter, _names: PlaceNames) -> bool | None:
-    """True if it has its only value; an empty value counts as absent (B23)."""
-    text, only = _single_text(texts, parameter), parameter.enum[0]
-    if text and text != only:
+def _flag(texts: SentTexts, parameter: Parameter, _names: PlaceNames) -> bool | None:
+    """True for the only value of a flag; an empty value counts as absent (B23)."""
+    text, only_value = single_text(texts, parameter), parameter.enum[0]
+    if text and text != only_value:
         raise errors.invalid_parameter(
-            parameter.name, "seule_valeur", shown=repr(text[:100]), only=only
+            parameter.name, "seule_valeur", shown=repr(text[:100]), only=only_value
         )
     return bool(text) or None
 
 
 def _reader_of(parse: Callable[[str], Any]) -> Reader:
-    """The reader of a number or a date."""
+    """The reader of a parameter with one number or date, which `parse` reads; `parse` raises NumberError."""
 
-    def read_one(texts: Texts, parameter: Parameter, _names: PlaceNames) -> Any:
-        text = _single_text(texts, parameter)
+    def read_one(texts: SentTexts, parameter: Parameter, _names: PlaceNames) -> Any:
+        """Parse the one text of a parameter; None if it is empty. Raises ApiError 400."""
+        text = single_text(texts, parameter)
         try:
             return parse(text) if text else None
         except NumberError as error:
@@ -209,9 +215,9 @@ def _reader_of(parse: Callable[[str], Any]) -> Reader:
     return read_one
 
 
-def _integer(texts: Texts, parameter: Parameter, names: PlaceNames) -> int | None:
-    """A whole number not below the minimum, and at most the maximum (B18)."""
-    number: int | None = _WHOLE(texts, parameter, names)
+def _integer(texts: SentTexts, parameter: Parameter, names: PlaceNames) -> int | None:
+    """A whole number; below the minimum is an error, above the maximum becomes the maximum (B18)."""
+    number: int | None = _READ_INTEGER(texts, parameter, names)
     if number is None:
         return None
     least, most = parameter.minimum, parameter.maximum
@@ -221,14 +227,15 @@ def _integer(texts: Texts, parameter: Parameter, names: PlaceNames) -> int | Non
     return number if most is None else min(number, most)
 
 
-_WHOLE: Final = _reader_of(scalars.parse_integer)
+_READ_INTEGER: Final = _reader_of(scalars.parse_integer)
+# In lists with the separator `|`: a character to escape, an escaped character, an item.
 _SPECIAL: Final = re.compile(r"[|\\]")
 _ESCAPED: Final = re.compile(r"\\([|\\])")
 _ITEM: Final = re.compile(r"(?:\\[|\\]|[^|])+")
 
 
 def escape_item(text: str) -> str:
-    """A value as an item of a list that is separated by `|`.
+    """Escape a value as an item of a list with the separator `|`.
 
     >>> escape_item("A|B"), split_items("A\\\\|B|C", "|")
     ('A\\\\|B', ['A|B', 'C'])
@@ -237,17 +244,17 @@ def escape_item(text: str) -> str:
 
 
 def split_items(text: str, separator: str) -> list[str]:
-    """The items of a list; within one, `\\|` is a bar and `\\\\` is a backslash (X3)."""
+    """The items of a list; in an item, `\\|` is a bar and `\\\\` is a backslash (X3)."""
     if separator != "|" or "\\" not in text:
         return text.split(separator)
     return [_ESCAPED.sub(r"\1", item) for item in _ITEM.findall(text)]
 
 
-def items(texts: Texts, parameter: Parameter) -> list[str]:
-    """The items of a list, which may be repeated (B5), without blanks or duplicates (B1).
+def items(texts: SentTexts, parameter: Parameter) -> list[str]:
+    """The items of a list parameter, which may be repeated (B5), without blanks and duplicates (B1).
 
     Raises:
-        ApiError: 400 `parametre_invalide`: there are more than the parameter allows.
+        ApiError: 400 `parametre_invalide`: the list is too long.
     """
     if not texts:
         return []
@@ -261,7 +268,7 @@ def items(texts: Texts, parameter: Parameter) -> list[str]:
 
 
 def _check_enum(values: Sequence[str], parameter: Parameter) -> Sequence[str]:
-    """`values`, which must be values of the parameter's enum."""
+    """Check that `values` are in the parameter's enum, and return them."""
     if unknown := [text for text in values if text not in parameter.enum]:
         shown, known = repr(unknown[0][:100]), ", ".join(parameter.enum)
         raise errors.invalid_parameter(
@@ -270,105 +277,123 @@ def _check_enum(values: Sequence[str], parameter: Parameter) -> Sequence[str]:
     return values
 
 
-def _choices(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...] | None:
-    """Some values of the enum, in its order."""
-    found = _check_enum(items(texts, parameter), parameter)
-    return tuple(value for value in parameter.enum if value in found) or None
+def _choices(texts: SentTexts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...] | None:
+    """The values of a list, which must be in the parameter's enum, in the order of the enum; None for an empty list."""
+    chosen = _check_enum(items(texts, parameter), parameter)
+    return tuple(value for value in parameter.enum if value in chosen) or None
 
 
-def _texts(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...]:
+def _texts(texts: SentTexts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...]:
+    """The items of a list, sorted."""
     return tuple(sorted(items(texts, parameter)))
 
 
-def _postcodes(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...]:
-    return tuple(sorted({"".join(one.upper().split()) for one in items(texts, parameter)}))
+def _postcodes(texts: SentTexts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...]:
+    """Postal codes in capitals, without blanks."""
+    return tuple(
+        sorted({"".join(postcode.upper().split()) for postcode in items(texts, parameter)})
+    )
 
 
 def _companies(
-    texts: Texts, parameter: Parameter, names: PlaceNames
-) -> tuple[AskedCompany, ...] | None:
-    """Companies; a list that has separators only is refused, since it does not mean all (X2)."""
-    found = companies(items(texts, parameter), names)
-    if not found and any(texts):
+    texts: SentTexts, parameter: Parameter, names: PlaceNames
+) -> tuple[RequestedCompany, ...] | None:
+    """The companies of `ids`; a list of separators alone is refused, since it must not mean all companies (X2)."""
+    requested = companies(items(texts, parameter), names)
+    if not requested and any(texts):
         shown = repr(",".join(texts)[:100])
         raise errors.invalid_parameter(parameter.name, "sans_societe", shown=shown)
-    return found or None
+    return requested or None
 
 
-def _columns(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...]:
-    names, known = items(texts, parameter), files.company_columns()
-    if unknown := [name for name in names if name not in known]:
+def _columns(texts: SentTexts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...]:
+    """The names of the columns of a file, in the order of the request. Raises ApiError 400 for an unknown name."""
+    names, columns = items(texts, parameter), files.company_columns()
+    if unknown := [name for name in names if name not in columns]:
         shown = ", ".join(repr(name[:100]) for name in unknown[:5])
-        why = errors.text("pas_une_colonne", shown=shown, shown_2=", ".join(known))
-        alike = suggestions(unknown, _columns_by_spelling())
-        raise errors.invalid_parameter(COLONNES.name, why, valeurs=tuple(known), suggestions=alike)
+        why = errors.text("pas_une_colonne", shown=shown, shown_2=", ".join(columns))
+        similar = suggestions(unknown, _columns_by_spelling())
+        raise errors.invalid_parameter(
+            COLONNES.name, why, valeurs=tuple(columns), suggestions=similar
+        )
     return tuple(names)
 
 
-def _forms(texts: Texts, parameter: Parameter, names: PlaceNames) -> tuple[str, ...]:
-    """Legal forms. Raises ApiError 400 `forme_inconnue`."""
-    found = [nfc(one) for one in items(texts, parameter)]
-    if unknown := [one for one in found if one not in names.formes]:
+def _forms(texts: SentTexts, parameter: Parameter, names: PlaceNames) -> tuple[str, ...]:
+    """Legal forms that the generation has, sorted, each once. Raises ApiError 400 `forme_inconnue`."""
+    formes = [nfc(forme) for forme in items(texts, parameter)]
+    if unknown := [forme for forme in formes if forme not in names.formes]:
         raise ApiError(
             "forme_inconnue",
             formes_inconnues=unknown,
             suggestions=suggestions(unknown, names.formes_alike),
         )
-    return tuple(sorted(set(found)))
+    return tuple(sorted(set(formes)))
 
 
-def _activities(texts: Texts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...]:
+def _activities(texts: SentTexts, parameter: Parameter, _names: PlaceNames) -> tuple[str, ...]:
     """The NACE codes with their dots. Raises ApiError 400 `nace_inconnu`."""
-    known = seed_tables.nace_labels()
-    codes = {word: _with_dot(word) for word in items(texts, parameter)}
-    if unknown := [word for word, code in codes.items() if code not in known]:
+    labels = seed_tables.nace_labels()
+    codes = {word: _add_dot(word) for word in items(texts, parameter)}
+    if unknown := [word for word, code in codes.items() if code not in labels]:
         divisions = {word[:2] for word in unknown}
-        # What a code may have been meant to be: those of its division.
-        alike = {fold(code): code for code in sorted(known) if code[:2] in divisions}
+        # Only codes in the NACE divisions of the unknown codes are suggested.
+        similar = {fold(code): code for code in sorted(labels) if code[:2] in divisions}
         raise ApiError(
-            "nace_inconnu", nace_inconnus=unknown, suggestions=suggestions(unknown, alike)
+            "nace_inconnu", nace_inconnus=unknown, suggestions=suggestions(unknown, similar)
         )
     return tuple(sorted(set(codes.values())))
 
 
 def _activity_words(
-    texts: Texts, parameter: Parameter, names: PlaceNames
+    texts: SentTexts, parameter: Parameter, names: PlaceNames
 ) -> tuple[str, ...] | None:
-    """The classes of NACE that words name. Raises ApiError 400 `activite_inconnue`."""
+    """The NACE classes that the words of an activity name; None if the parameter is absent.
+
+    Raises:
+        ApiError: 400 `activite_inconnue`, with suggestions.
+    """
     text = _text(texts, parameter, names)
     if text is None:
         return None
-    if not (found := activities.classes(text)):
+    if not (classes := activities.classes(text)):
         raise ApiError(
             "activite_inconnue",
             activites_inconnues=[text],
-            suggestions={text: _known_activities(text)},
+            suggestions={text: _suggest_activities(text)},
         )
-    return found
+    return classes
 
 
-def _known_activities(text: str) -> list[str]:
-    """Words that may have been meant: the nearest of the index for unknown ones, then each known word alone."""
+def _suggest_activities(text: str) -> list[str]:
+    """Suggest activities: the text with unknown words replaced by near ones, then each known word alone."""
     words = activities.content(text)
-    known = [word for word in words if activities.classes(word)]
-    alike = [
-        [word] if word in known else nearest_values(word, _words_from(word[:1])) or [""]
+    known_words = [word for word in words if activities.classes(word)]
+    # For each word the words that may replace it; "" leaves out a word without near ones.
+    similar = [
+        [word] if word in known_words else nearest_values(word, _words_from(word[:1])) or [""]
         for word in words
     ]
-    whole = (" ".join(filter(None, chosen)) for chosen in islice(product(*alike), _MOST_ALIKE))
-    found = [one for one in (*whole, *known) if activities.classes(one)]
-    return list(dict.fromkeys(found))[:_MOST_ALIKE]
+    replaced_texts = (
+        " ".join(filter(None, chosen)) for chosen in islice(product(*similar), _MOST_ALIKE)
+    )
+    texts = [
+        words_of_text
+        for words_of_text in (*replaced_texts, *known_words)
+        if activities.classes(words_of_text)
+    ]
+    return list(dict.fromkeys(texts))[:_MOST_ALIKE]
 
 
 def _words_from(letter: str) -> dict[str, str]:
-    """The words of the index that begin with a letter: a typing error is seldom in the first one."""
+    """The words of the index that begin with a letter, for `nearest_values`: the first letter is seldom wrong."""
     return {word: word for word in activities.activity_index().words_beginning(letter)}
 
 
-def _with_dot(word: str) -> str:
-    """A division, group or class with its dot; any other text as it is.
+def _add_dot(word: str) -> str:
+    """Add the dot to a group or class; any other text is returned unchanged.
 
-    >>> _with_dot("56"), _with_dot("561"), _with_dot("56.10"), _with_dot("5.610")
+    >>> _add_dot("56"), _add_dot("561"), _add_dot("56.10"), _add_dot("5.610")
     ('56', '56.1', '56.10', '5.610')
     """
     digits = word[:2] + word[2:].removeprefix(".")
@@ -377,6 +402,7 @@ def _with_dot(word: str) -> str:
     return f"{digits[:2]}.{digits[2:]}"
 
 
+# The reader of each kind of parameter (`Parameter.kind`), except places and objects, which have readers elsewhere.
 READERS: Final[Mapping[str, Reader]] = {
     "text": _text,
     "code": _code,
@@ -398,20 +424,23 @@ READERS: Final[Mapping[str, Reader]] = {
 
 
 def chosen_options(
-    wanted: str | None, colonnes: tuple[str, ...] | None, comptes: bool | None, accepted: str | None
+    file_format: str | None,
+    colonnes: tuple[str, ...] | None,
+    comptes: bool | None,
+    accepted: str | None,
 ) -> FileOptions:
-    """The options that were asked for; the header Accept decides where there is no `format`.
+    """The options of a file; the header Accept selects the format if there is no `format`.
 
     Raises:
         ApiError: 406 `format_non_acceptable`.
     """
-    return FileOptions(wanted or _preferred_format(accepted), colonnes or (), bool(comptes))
+    return FileOptions(file_format or _preferred_format(accepted), colonnes or (), bool(comptes))
 
 
 def _preferred_format(header: str | None) -> str:
-    """The format that the header Accept likes best; of several that it likes alike, the first one that it means.
+    """The preferred format of the header Accept; of equal preferences, the first.
 
-    A quality of 0 takes a type out of a range (RFC 9110 §12.5.1).
+    A quality of 0 excludes a type from a range (RFC 9110 §12.5.1).
 
     >>> [_preferred_format(accept) for accept in ("text/html, text/csv;q=0.9", "text/html, */*;q=0.8", None)]
     ['csv', 'xlsx', 'xlsx']
@@ -421,12 +450,12 @@ def _preferred_format(header: str | None) -> str:
     """
     if not (header or "").strip():
         return files.WORKBOOK
-    items = accept.qualities(header)
-    refused = {files.ACCEPTED.get(word) for word, quality in items if quality == 0}
+    qualities = accept.qualities(header)
+    refused = {files.ACCEPTED.get(word) for word, quality in qualities if quality == 0}
     for word in accept.best_first(header):
         for media_type, name in files.ACCEPTED.items():
-            meant = word in (media_type, f"{media_type.partition('/')[0]}/*", "*/*")
-            if meant and name not in refused:
+            matches = word in (media_type, f"{media_type.partition('/')[0]}/*", "*/*")
+            if matches and name not in refused:
                 return name
     raise ApiError(
         "format_non_acceptable", accepted=(header or "")[:100], valeurs=tuple(files.ACCEPTED)

@@ -1,4 +1,4 @@
 """The surfaces that show features: documents, tools for language models, and the website.
 
-Each imports no feature: it reads their declarations through the product.
+A surface imports no feature: it reads the declarations of features through the product.
 """

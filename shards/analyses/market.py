@@ -1,8 +1,9 @@
-"""The figures of a market: turnovers, bands and ratios of all companies that a search finds, exactly (extension X11).
+"""The figures of a market: exact turnovers, bands and ratios of all companies that match a search (extension X11).
 
-The countries of a search are divided in two parts of about as many companies, so that two threads can work beside each
-other where the caller of `figures_of` has them. In a part whose rows are mostly found, these are marked and read along
-the orders; else each is looked up. The same is true of the companies with statements of a country and their ratios.
+The countries of a search are divided into two parts with about the same number of companies, so that two threads can
+work in parallel if the caller of `figures_of` has them. If at least one row in `_DENSE` of a part matches, the matching
+rows are marked in a bitmap, and their values are read in the sort orders that the shards store, so nothing is sorted.
+Otherwise the values of each matching row are looked up and sorted. `_ORDERED` decides how ratios are read.
 """
 
 import logging
@@ -43,27 +44,27 @@ from shards.reader.shard import Shard
 from shards.search.distribution import (
     DIMENSIONS,
     Distribution,
-    distribution,
+    distribution_by_value,
     distributions,
     join_distributions,
-    parts,
+    split_search,
 )
 from shards.search.row_bitmap import RowBitmap, turnover_sequence
 from shards.search.search import UNLIMITED, ShardSet, search
 
 _log: Final = logging.getLogger("shards.analyses.market")
 
-# Of so many rows one or more: they are marked, and read along the orders. A row that is looked up costs as much as
-# forty that are passed.
+# If at least one row in this many matches, rows are marked and read in a stored order: looking up one row takes as long
+# as passing forty rows of an order.
 _DENSE: Final = 32
-# Of so many known figures of a ratio one or more: the chosen ones are read along the order. One that is gathered and
-# sorted costs as much as twelve that are passed.
+# If at least one known figure of a ratio in this many is needed, figures are read in the stored order: gathering and
+# sorting one figure takes as long as passing twelve figures of an order.
 _ORDERED: Final = 12
 
-GROWTH: Final = "croissance_ca"
+GROWTH: Final = "croissance_ca"  # the code of a ratio
 _CEASED: Final = "cessee"
-# The dimensions that are counted.
-_COUNTED: Final = ("tranche_effectif", "annee_creation")
+# The dimensions by whose values companies are counted: headcount band and year of creation.
+_COUNTED_DIMENSIONS: Final = ("tranche_effectif", "annee_creation")
 _STATE: Final = "etat"
 
 
@@ -72,11 +73,12 @@ class MarketPart:
     """The companies of a market in some countries.
 
     Attributes:
-        total, ceased: how many there are, and how many of them have ceased.
-        counted: their bands of headcount and years of creation.
-        marks, figures: their rows or, of few, their turnovers, in no order.
-        quantiles: by ratio, then by country; countries without any figure are left out.
-        growth: the growth of turnover of all companies with recent accounts, in no order.
+        total, ceased: the number of companies, and of ceased companies.
+        counted: the distributions of headcount bands and years of creation.
+        marks: the rows of the companies as a bitmap; None if the companies are few (`_DENSE`).
+        figures: the known turnovers of the companies if they are few, unsorted; else empty.
+        quantiles: by ratio, then by country; countries without figures are left out.
+        growth: the growth of turnover of all companies with recent accounts, unsorted.
     """
 
     total: int
@@ -88,174 +90,223 @@ class MarketPart:
     growth: Figures
 
 
-def part(base: ShardSet, query: Query, oldest: int) -> MarketPart:
-    """The companies that `query`, a part of a search, finds; of ratios those whose last year is `oldest` or later."""
-    found = search(base, query, offset=0, limit=0).total
-    if _DENSE * found < sum(base[iso2].rows for iso2 in query.pays):
-        _, counted = distributions(base, query, _COUNTED, UNLIMITED) or (0, {})
-        looked_up = base.own_session().rows_by_shard(query)
-        ceased = sum(_ceased_among(shard, rows) for shard, rows in looked_up)
-        figures = [_turnovers(shard, rows) for shard, rows in looked_up]
-        statements = [(shard, _statements(shard, rows)) for shard, rows in looked_up]
+def market_part(base: ShardSet, query: Query, oldest: int) -> MarketPart:
+    """Read the companies that match `query`, a part of a search.
+
+    Ratios and growth are those of companies whose last year of accounts is at least `oldest`.
+    """
+    total = search(base, query, offset=0, limit=0).total
+    # Few matches are looked up one by one; many are marked in a bitmap.
+    if _DENSE * total < sum(base[iso2].rows for iso2 in query.pays):
+        _, counted = distributions(base, query, _COUNTED_DIMENSIONS, UNLIMITED) or (0, {})
+        rows_by_shard = base.own_session().rows_by_shard(query)
+        ceased = sum(_ceased_among(shard, rows) for shard, rows in rows_by_shard)
+        figures = [_known_turnovers(shard, rows) for shard, rows in rows_by_shard]
+        statements = [(shard, _statement_numbers(shard, rows)) for shard, rows in rows_by_shard]
         return MarketPart(
-            found, ceased, counted, None, _concatenate(figures), *_ratios(statements, oldest)
+            total,
+            ceased,
+            counted,
+            None,
+            _concatenate(figures),
+            *_ratios_and_growth(statements, oldest),
         )
     session = base.own_session()
     marks = RowBitmap(session.arrays)
-    _, slots = marks.mark(session, query, {DIMENSIONS[name] for name in (*_COUNTED, _STATE)})
-    counted = {name: distribution(base, name, slots[DIMENSIONS[name]]) for name in _COUNTED}
-    states = distribution(base, _STATE, slots[DIMENSIONS[_STATE]])
+    _, counts_by_slot = marks.mark(
+        session, query, {DIMENSIONS[name] for name in (*_COUNTED_DIMENSIONS, _STATE)}
+    )
+    counted = {
+        name: distribution_by_value(base, name, counts_by_slot[DIMENSIONS[name]])
+        for name in _COUNTED_DIMENSIONS
+    }
+    states = distribution_by_value(base, _STATE, counts_by_slot[DIMENSIONS[_STATE]])
     ceased = dict(states.top_values()).get(_CEASED, 0)
     statements = [
         (shard, marks.marked_places(number, shard.statement_rows))
         for number, shard in enumerate(session.arrays.shards)
         if marks.totals[number]
     ]
-    return MarketPart(found, ceased, counted, marks, np.empty(0), *_ratios(statements, oldest))
+    return MarketPart(
+        total, ceased, counted, marks, np.empty(0), *_ratios_and_growth(statements, oldest)
+    )
 
 
 class MarketTurnovers:
-    """The turnovers in euros of all companies of some parts, ascending; unknown ones are left out.
+    """The turnovers in euros of all companies of some parts, ascending; unknown turnovers are left out.
 
-    Those of marked rows are written in two halves, so that two threads can work beside each other.
+    Turnovers of marked rows are written to one array in two halves, so that two threads can work in parallel: the
+    greater half (1) forwards from index `_middle`, the lesser half (0) backwards before it.
     """
 
     def __init__(self, base: ShardSet, parts: Sequence[MarketPart]) -> None:
+        """Sort the turnovers that were looked up, and allocate the array for the turnovers of marked rows."""
         self._sequence = turnover_sequence(base)
-        self._few = np.sort(_concatenate([one.figures for one in parts]))
-        marked = [one.marks for one in parts if one.marks is not None]
+        self._looked_up = np.sort(_concatenate([part.figures for part in parts]))
+        marked = [part.marks for part in parts if part.marks is not None]
         self._marks = RowBitmap.union(marked) if marked else None
         self._middle, greater = self._marks.room(self._sequence) if self._marks else (0, 0)
-        self._many = np.empty(self._middle + greater)
+        self._written = np.empty(self._middle + greater)
+        # By half: the number of turnovers in `_written`; their moments, if `write` computed them.
         self._counts = [0, 0]
         self._moments: list[Moments | None] = [None, None]
 
     def write(self, half: int) -> None:
-        """Write one half, 0 or 1; each has to be written once."""
+        """Write the turnovers of half 0 or 1 of the marked rows; each half must be written once.
+
+        The moments of the half are computed here, in the same thread, unless there are looked-up turnovers to merge.
+        """
         if self._marks is None:
             return
-        self._counts[half] = self._marks.write(self._sequence, half, self._many, self._middle)
-        if not len(self._few):
+        self._counts[half] = self._marks.write(self._sequence, half, self._written, self._middle)
+        if not len(self._looked_up):
             self._moments[half] = moments(self._marked_figures(half, 1 + half))
 
     def _marked_figures(self, first: int, end: int) -> Figures:
-        """The marked figures of these halves."""
+        """The turnovers of marked rows in the halves from `first` to before `end`."""
         middle = self._middle
         bounds = (middle - self._counts[0], middle, middle + self._counts[1])
-        return self._many[bounds[first] : bounds[end]]
+        return self._written[bounds[first] : bounds[end]]
 
     def figures(self) -> Figures:
-        """All of them, once both halves are written."""
-        many = self._marked_figures(0, 2)
-        return np.sort(np.concatenate([self._few, many])) if len(self._few) else many
+        """All turnovers; both halves must be written."""
+        of_marked_rows = self._marked_figures(0, 2)
+        return (
+            np.sort(np.concatenate([self._looked_up, of_marked_rows]))
+            if len(self._looked_up)
+            else of_marked_rows
+        )
 
     def concentration(self, figures: Figures) -> Concentration | None:
-        """That of `figures`, which are all of them; None if none is positive."""
-        known = [one for one in self._moments if one]
-        return concentration(figures, known or [moments(figures)])
+        """The concentration of `figures`, which are all turnovers; None if no turnover is positive."""
+        by_half = [half for half in self._moments if half]
+        return concentration(figures, by_half or [moments(figures)])
 
 
 def moments(figures: Figures) -> Moments:
-    """The moments of the positive figures among these, which ascend."""
-    positive = figures[figures.searchsorted(0, side="right") :]
+    """The sums over the positive figures in `figures`, which ascend, for a concentration."""
+    positive_figures = figures[figures.searchsorted(0, side="right") :]
     sums = np.zeros(len(Moments._fields) - 1)
-    sums_of(kernel_array(positive), len(positive), kernel_array(sums))
-    return Moments(len(positive), *sums.tolist())
+    sums_of(kernel_array(positive_figures), len(positive_figures), kernel_array(sums))
+    return Moments(len(positive_figures), *sums.tolist())
 
 
 def count_by(parts: Sequence[MarketPart], dimension: str) -> Distribution:
-    """The companies of these parts by a dimension that is counted."""
-    return join_distributions([one.counted[dimension] for one in parts])
+    """The number of companies of all these parts by a dimension of _COUNTED_DIMENSIONS."""
+    return join_distributions([part.counted[dimension] for part in parts])
 
 
 def _concatenate(figures: Sequence[Figures]) -> Figures:
+    """All figures in one array; the added empty array allows an empty sequence."""
     return np.concatenate([*figures, np.empty(0)])
 
 
 def _ceased_among(shard: Shard, rows: Rows) -> int:
+    """The number of ceased companies among these rows."""
+    # A code is the index of the state, plus len(STATES) if the company has statements.
     states = shard.codes("etat")[rows] % len(STATES)
     return int(np.count_nonzero(states == STATES.index(_CEASED)))
 
 
-def _turnovers(shard: Shard, rows: Rows) -> Figures:
-    """The turnovers of those of these rows that have one."""
+def _known_turnovers(shard: Shard, rows: Rows) -> Figures:
+    """The known turnovers of these rows; unknown turnovers come last in the order, whose keys are negated."""
     steps = shard.steps("ca_desc")
     places = shard.rank("ca_desc")[rows]
-    places = places[places < steps.known_rows]
+    places = places[places < steps.non_null_count]
     places.sort()
     return np.asarray(-steps.key_at(places), np.float64)
 
 
-def _statements(shard: Shard, rows: Rows) -> NDArray[np.intp]:
-    """The numbers of the statements of these rows; rows without any are left out."""
-    numbered = shard.statement_rows
+def _statement_numbers(shard: Shard, rows: Rows) -> NDArray[np.intp]:
+    """The indexes of these rows in `Shard.statement_rows`; rows without statements are left out."""
+    statement_rows = shard.statement_rows
+    # A code of at least len(STATES) means that the company has statements.
     rows = rows[shard.codes("etat")[rows] >= len(STATES)]
     rows.sort()
-    found = numbered.searchsorted(rows)
-    return np.asarray(found[numbered.take(found, mode="clip") == rows])
+    places = statement_rows.searchsorted(rows)
+    return np.asarray(places[statement_rows.take(places, mode="clip") == rows])
 
 
-def _ratios(
+def _ratios_and_growth(
     statements: Sequence[tuple[Shard, NDArray[np.intp]]], oldest: int
 ) -> tuple[Mapping[str, Mapping[str, Quantiles]], Figures]:
-    """The quantiles of all ratios by country, and the growth of all companies together."""
-    found: dict[str, dict[str, Quantiles]] = {code: {} for code in stored_codes()}
+    """The quantiles of all ratios by country, and the growth figures of all countries.
+
+    Args:
+        statements: each shard with the indexes of its matching companies in `Shard.statement_rows`.
+        oldest: the least last year of accounts of a company that counts.
+    """
+    by_ratio: dict[str, dict[str, Quantiles]] = {code: {} for code in stored_codes()}
     growth: list[Figures] = []
     for shard, numbers in statements:
         recent = numbers[shard.ratio_years[numbers] >= max(1, oldest)]
         if not len(recent):
             continue
-        growth.append(_known_figures(shard.ratio(GROWTH), recent, np.empty(len(recent))))
-        known = sum(map(len, shard.ratio_orders.values())) / len(found)
-        read = _along_orders if _ORDERED * len(recent) >= known else _of_few
-        for code, one in read(shard, recent):
-            found[code][shard.iso2] = one
-    return found, _concatenate(growth)
+        growth.append(_non_null_figures(shard.ratio(GROWTH), recent, np.empty(len(recent))))
+        known_figures = sum(map(len, shard.ratio_orders.values())) / len(by_ratio)
+        read_quantiles = (
+            _ordered_quantiles if _ORDERED * len(recent) >= known_figures else _sorted_quantiles
+        )
+        for code, ratio_quantiles in read_quantiles(shard, recent):
+            by_ratio[code][shard.iso2] = ratio_quantiles
+    return by_ratio, _concatenate(growth)
 
 
-def _of_few(shard: Shard, numbers: NDArray[np.int64]) -> Iterator[tuple[str, Quantiles]]:
-    """The quantiles of each ratio that some of these statements have; its figures are gathered and sorted."""
-    room = np.empty(len(numbers))
+def _sorted_quantiles(shard: Shard, numbers: NDArray[np.int64]) -> Iterator[tuple[str, Quantiles]]:
+    """The quantiles of each ratio that these companies have, from figures that are gathered and sorted.
+
+    Args:
+        numbers: the indexes of the companies in `Shard.statement_rows`, as in the functions below.
+    """
+    buffer = np.empty(len(numbers))
     for code, order in shard.ratio_orders.items():
-        figures = _known_figures(shard.ratio(code), numbers, room) if len(order) else room[:0]
+        figures = (
+            _non_null_figures(shard.ratio(code), numbers, buffer) if len(order) else buffer[:0]
+        )
         if len(figures):
             figures.sort()
             yield code, quantiles(figures, ascending=True)
 
 
-def _known_figures(figures: Figures, numbers: NDArray[np.int64], room: Figures) -> Figures:
-    """The figures of these numbers that are known, in `room`: a fourth of the time that NumPy takes for it."""
-    addresses = (kernel_array(one) for one in (figures, numbers, room))
+def _non_null_figures(figures: Figures, numbers: NDArray[np.int64], buffer: Figures) -> Figures:
+    """The known figures at the indexes `numbers`, written to `buffer`; the kernel needs a fourth of NumPy's time."""
+    addresses = (kernel_array(array) for array in (figures, numbers, buffer))
     source, chosen, target = addresses
-    return room[: gather_known(source, len(figures), chosen, len(numbers), target)]
+    return buffer[: gather_known(source, len(figures), chosen, len(numbers), target)]
 
 
-def _along_orders(shard: Shard, numbers: NDArray[np.int64]) -> Iterator[tuple[str, Quantiles]]:
-    """The same, read along the orders of the shard: nothing is sorted, and of the figures a few are read."""
+def _ordered_quantiles(shard: Shard, numbers: NDArray[np.int64]) -> Iterator[tuple[str, Quantiles]]:
+    """As `_sorted_quantiles`, but the marked companies are picked from the stored order of each ratio.
+
+    So nothing is sorted, and only the figures at the quantiles are read.
+    """
     marked = np.zeros(len(shard.statement_rows), np.bool_)
     marked[numbers] = True
     bits = np.packbits(marked, bitorder="little")
-    room = np.empty(len(marked), np.uint32)
-    marks, target = kernel_array(bits), kernel_array(room)
+    buffer = np.empty(len(marked), np.uint32)
+    bits_address, buffer_address = kernel_array(bits), kernel_array(buffer)
     for code, order in shard.ratio_orders.items():
         count = min(len(order), len(marked))
-        known = gather_marked(kernel_array(order), count, marks, len(marked), target)
-        if known:
-            yield code, quantiles_along(shard.ratio(code), room[:known])
+        gathered = gather_marked(
+            kernel_array(order), count, bits_address, len(marked), buffer_address
+        )
+        if gathered:
+            yield code, quantiles_along(shard.ratio(code), buffer[:gathered])
 
 
-# -- the figures -------------------------------------------------------------------------------
+# -- the figures of a market, joined from its parts --------------------------------------------
 
-# Ratios are those of the last years of the data.
+# Ratios are of companies whose last year is one of this many last years of the data.
 YEARS: Final = 3
-_FIRST: Final = 10
-# The last year of the data is that of at least one company in so many.
-_SHARE: Final = 100
+_FIRST_COMPANIES: Final = 10  # companies in `MarketFigures.first`
+# The last year of the data is the latest year in which the accounts of at least one company in this many end. So a few
+# wrong dates in the future do not count.
+_COMPANIES_PER_ENDING: Final = 100
 
 
 @dataclass(frozen=True, slots=True)
 class ValueCounts:
-    """The companies by value, and those without one; values of no company are left out."""
+    """The number of companies by value, and without a value; values without companies are left out."""
 
     counts: Mapping[str, int]
     null: int
@@ -266,13 +317,14 @@ class MarketFigures:
     """The figures of a market.
 
     Attributes:
-        newest: the last year of the data, whatever the market; 0 without statements.
-        ceased: the companies that have ceased.
-        turnovers: their quantiles, in euros.
-        turnover, sales: the sum of all turnovers, and of the positive ones.
-        bands: the companies of each band of turnover, ascending.
-        growth, growing: the growth of turnover, and how many companies grow.
-        ratios: by ratio, then by country; countries without any figure are left out.
+        newest: the last year of the data, the same for all markets; 0 without statements.
+        ceased: the number of ceased companies.
+        headcounts, births: the number of companies by headcount band, and by year of creation.
+        turnovers: the quantiles of the turnovers, in euros.
+        turnover, sales: the sum of all turnovers, and of the positive turnovers.
+        bands: the number of companies of each band of turnover, ascending.
+        growth, growing: the quantiles of the growth of turnover, and the number of growing companies.
+        ratios: by ratio, then by country; countries without figures are left out.
         first: the companies with the greatest turnovers, by country and row.
     """
 
@@ -296,21 +348,21 @@ def newest_year(base: ShardSet) -> int:
     """The last year of the data; 0 without statements."""
     counts = np.zeros(1, int)
     for shard in base.values():
-        own = np.bincount(np.maximum(shard.ratio_years, 0))
-        own[:1] = 0
-        longer, shorter = sorted((counts, own), key=len, reverse=True)
+        shard_counts = np.bincount(np.maximum(shard.ratio_years, 0))
+        shard_counts[:1] = 0  # companies without a statement line have the year 0
+        longer, shorter = sorted((counts, shard_counts), key=len, reverse=True)
         counts = longer + np.pad(shorter, (0, len(longer) - len(shorter)))
-    (frequent,) = np.nonzero(counts * _SHARE >= max(1, counts.sum()))
-    return int(frequent[-1]) if len(frequent) else 0
+    (frequent_years,) = np.nonzero(counts * _COMPANIES_PER_ENDING >= max(1, counts.sum()))
+    return int(frequent_years[-1]) if len(frequent_years) else 0
 
 
-def of_whole_base(base: ShardSet) -> MarketFigures:
+def base_figures(base: ShardSet) -> MarketFigures:
     """The figures of all companies. Raises CorruptError and MissingCountryError, as `figures_of`."""
     return figures_of(base, Query(), newest_year(base))
 
 
-def in_turn(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
-    """The results of jobs, one after the other."""
+def run_in_turn(jobs: Sequence[Callable[[], Any]]) -> list[Any]:
+    """Run jobs one after the other, and return their results."""
     return [job() for job in jobs]
 
 
@@ -319,21 +371,23 @@ def figures_of(
     base: ShardSet,
     query: Query,
     newest: int,
-    run: Callable[[Sequence[Callable[[], Any]]], list[Any]] = in_turn,
+    run: Callable[[Sequence[Callable[[], Any]]], list[Any]] = run_in_turn,
 ) -> MarketFigures:
-    """The figures of the companies that `query` finds.
+    """The figures of the companies that match `query`.
 
     Args:
         newest: the last year of the data (`newest_year`).
-        run: runs jobs that may be run beside each other, and returns their results.
+        run: runs jobs, possibly in parallel, and returns their results.
 
     Raises:
         CorruptError: a shard refers to a row, a word or a place that it does not have.
         MissingCountryError: a country of the search is left out.
     """
     oldest = newest - YEARS + 1
-    halves = run([partial(part, base, half, oldest) for half in parts(base, query)])
-    turnovers = MarketTurnovers(base, halves)
+    market_parts = run(
+        [partial(market_part, base, half, oldest) for half in split_search(base, query)]
+    )
+    turnovers = MarketTurnovers(base, market_parts)
     first, *_ = run(
         [
             partial(first_companies, base, query),
@@ -341,55 +395,65 @@ def figures_of(
             partial(turnovers.write, 1),
         ]
     )
-    return join(halves, turnovers, first, newest)
+    return join_parts(market_parts, turnovers, first, newest)
 
 
 def first_companies(base: ShardSet, query: Query) -> Sequence[tuple[str, int]]:
-    """The companies of a search with the greatest turnovers."""
-    largest = replace(query, tri=ORDERS[0], avec_ca=True)
-    return [(iso2, row) for iso2, row in search(base, largest, offset=0, limit=_FIRST).rows]
+    """The companies of a search with the greatest turnovers, at most _FIRST_COMPANIES, by country and row."""
+    largest = replace(query, tri=ORDERS[0], avec_ca=True)  # the first order is `ca_desc`
+    return [
+        (iso2, row) for iso2, row in search(base, largest, offset=0, limit=_FIRST_COMPANIES).rows
+    ]
 
 
-def join(
-    halves: Sequence[MarketPart],
+def join_parts(
+    market_parts: Sequence[MarketPart],
     turnovers: MarketTurnovers,
     first: Sequence[tuple[str, int]],
     newest: int,
 ) -> MarketFigures:
-    """The figures of a market from those of its parts."""
+    """The figures of a market, joined from the parts of its companies that `market_part` read.
+
+    `turnovers` must have both halves written; `first` and `newest` are taken over.
+    """
     figures = turnovers.figures()
-    growth = np.concatenate([one.growth for one in halves])
-    stops = [*figures.searchsorted(bands.TURNOVERS).tolist(), len(figures)]
+    growth = np.concatenate([one_part.growth for one_part in market_parts])
+    band_ends = [*figures.searchsorted(bands.TURNOVERS).tolist(), len(figures)]
     return MarketFigures(
-        total=sum(one.total for one in halves),
+        total=sum(one_part.total for one_part in market_parts),
         newest=newest,
-        ceased=sum(one.ceased for one in halves),
+        ceased=sum(one_part.ceased for one_part in market_parts),
         turnovers=quantiles(figures, ascending=True),
         turnover=float(figures.sum()),
         sales=float(figures[figures.searchsorted(0, side="right") :].sum()),
-        bands=np.diff([0, *stops]).tolist(),
+        bands=np.diff([0, *band_ends]).tolist(),
         concentration=turnovers.concentration(figures),
-        headcounts=_counts(count_by(halves, "tranche_effectif")),
-        births=_counts(count_by(halves, "annee_creation")),
+        headcounts=_value_counts(count_by(market_parts, "tranche_effectif")),
+        births=_value_counts(count_by(market_parts, "annee_creation")),
         growth=quantiles(growth),
         growing=int(np.count_nonzero(growth > 0)),
         ratios={
-            code: dict(sorted(pair for one in halves for pair in one.quantiles[code].items()))
+            code: dict(
+                sorted(
+                    pair for one_part in market_parts for pair in one_part.quantiles[code].items()
+                )
+            )
             for code in stored_codes()
         },
         first=first,
     )
 
 
-def _counts(distribution: Distribution) -> ValueCounts:
+def _value_counts(distribution: Distribution) -> ValueCounts:
+    """The counts of a distribution, sorted by value, so that equal figures have equal bytes."""
     return ValueCounts(dict(sorted(distribution.top_values())), distribution.null)
 
 
 # -- the document of all companies, `market.json` (FORMAT.md §14) --------------------------------
 
-# A build writes it, since these figures take a second of both processors, and a server reads it.
+# A build writes this document and a server reads it, because computing the figures takes a second on two processors.
 
-# Figures that differ by less are equal.
+# A relative difference of two figures up to this is ignored.
 _PRECISION: Final = 1e-9
 
 
@@ -402,17 +466,18 @@ def load(packed: bytes) -> MarketFigures:
     """The figures that these bytes encode.
 
     Raises:
-        ValueError, TypeError, LookupError, AttributeError: they have another shape.
+        ValueError, TypeError, LookupError, AttributeError: they are not a document of this version.
     """
     document: dict[str, Any] = orjson.loads(packed)
     return MarketFigures(**{name: read(document[name]) for name, read in _READERS.items()})
 
 
-def load_of(packed: bytes, manifest: Manifest) -> MarketFigures:
-    """The figures that `market.json` of a generation has.
+def load_figures(packed: bytes, manifest: Manifest) -> MarketFigures:
+    """The figures in the `market.json` of a generation.
 
     Raises:
-        ValueError, TypeError, LookupError, AttributeError: they have another shape, or are of other companies.
+        ValueError, TypeError, LookupError, AttributeError: they are not a document of this version, or do not fit
+            the manifest.
     """
     figures = load(packed)
     if figures.total != manifest.total:
@@ -424,15 +489,15 @@ def load_of(packed: bytes, manifest: Manifest) -> MarketFigures:
 
 
 def read_stored(folder: Path, manifest: Manifest) -> MarketFigures | None:
-    """The stored figures of a generation, those of countries that are left out too.
+    """The stored figures of a generation, which include countries that a server leaves out.
 
-    None if the build has not written them, or their file is damaged: they can be computed.
+    None if the build has not written them, or if their file is damaged; the caller can then compute them.
     """
     if MARKET not in manifest.files:
         return None
     try:
         if manifests.has_digest(folder / MARKET, manifest.files[MARKET]):
-            return load_of((folder / MARKET).read_bytes(), manifest)
+            return load_figures((folder / MARKET).read_bytes(), manifest)
         fault = "its digest differs"
     except (OSError, ValueError, TypeError, LookupError, AttributeError) as error:
         fault = repr(error)
@@ -446,15 +511,15 @@ def read_stored(folder: Path, manifest: Manifest) -> MarketFigures | None:
 
 
 def files(generation: Generation) -> Mapping[str, bytes]:
-    """The file of a generation that has its figures, by name."""
-    return {MARKET: dump(of_whole_base(generation.shards))}
+    """The file with the figures of a generation, by name."""
+    return {MARKET: dump(base_figures(generation.shards))}
 
 
 def verify(generation: Generation) -> None:
     """Compute the figures of all companies again, and compare them with `market.json` (FORMAT.md §9, invariant 8).
 
     Raises:
-        CorruptError: they are others.
+        CorruptError: the figures differ.
     """
     if MARKET not in generation.manifest.files:
         return
@@ -463,14 +528,14 @@ def verify(generation: Generation) -> None:
         stored = orjson.loads(path.read_bytes())
     except ValueError:
         stored = None
-    if not agree(stored, orjson.loads(dump(of_whole_base(generation.shards)))):
+    if not agree(stored, orjson.loads(dump(base_figures(generation.shards)))):
         raise CorruptError(
-            f"{path} has other figures than the companies of the generation; build or fetch it again"
+            f"{path} does not have the figures of the companies of the generation; build or fetch it again"
         )
 
 
 def agree(stored: Any, computed: Any) -> bool:
-    """Whether two documents, as JSON has them, are equal but for the last digits, which depend on the processor."""
+    """Whether two JSON values are equal, except for the last digits of floats, which depend on the processor."""
     if isinstance(stored, dict) and isinstance(computed, dict):
         return stored.keys() == computed.keys() and all(
             agree(stored[name], computed[name]) for name in stored
@@ -482,50 +547,61 @@ def agree(stored: Any, computed: Any) -> bool:
     return bool(stored == computed)
 
 
+# The readers of the values of the document, by name in `_READERS`; they raise the errors of `load`.
+
+
 def _integer(value: Any) -> int:
+    """The value if it is a whole number; `type` also refuses true and false, which are integers in Python."""
     if type(value) is not int:
-        raise TypeError(f"{value!r} is no whole number")
+        raise TypeError(f"{value!r} is not a whole number")
     return value
 
 
 def _number(value: Any) -> float:
+    """The value as a float if it is a number; true and false are refused, as in `_integer`."""
     if type(value) not in (int, float):
-        raise TypeError(f"{value!r} is no number")
+        raise TypeError(f"{value!r} is not a number")
     return float(value)
 
 
 def _read_bands(value: Any) -> Sequence[int]:
+    """The counts of the bands of turnover in a JSON value."""
     if len(value) != len(bands.turnover_names()):
         raise ValueError(f"{len(value)} bands of turnover are not those of this version")
-    return [_integer(one) for one in value]
+    return [_integer(count) for count in value]
 
 
 def _read_counts(value: Any) -> ValueCounts:
+    """The counts by value in a JSON value."""
     counts = {str(name): _integer(number) for name, number in value["counts"].items()}
     return ValueCounts(counts, _integer(value["null"]))
 
 
 def _read_quantiles(value: Any) -> Quantiles:
+    """The quantiles, which are null if no company has the figure (`n` is 0)."""
     count, values = _integer(value["n"]), value["values"]
     if len(values) != len(QUANTILES):
         raise ValueError(f"{len(values)} quantiles are not those of this version")
-    return Quantiles(count, tuple(_number(one) if count else None for one in values))
+    return Quantiles(count, tuple(_number(quantile) if count else None for quantile in values))
 
 
 def _read_concentration(value: Any) -> Concentration | None:
+    """The concentration; null for a market without a positive turnover."""
     return value and Concentration(**{name: _number(share) for name, share in value.items()})
 
 
 def _read_ratios(value: Any) -> Mapping[str, Mapping[str, Quantiles]]:
+    """The quantiles of each ratio in each country, in a JSON value."""
     if value.keys() != set(stored_codes()):
         raise ValueError("its ratios are not those of this version")
     return {
-        code: {str(iso2): _read_quantiles(one) for iso2, one in value[code].items()}
+        code: {str(iso2): _read_quantiles(packed) for iso2, packed in value[code].items()}
         for code in stored_codes()
     }
 
 
 def _read_first(value: Any) -> Sequence[tuple[str, int]]:
+    """The country and the row of each of the largest companies."""
     return [(str(iso2), _integer(row)) for iso2, row in value]
 
 

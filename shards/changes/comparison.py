@@ -23,17 +23,17 @@ from shards.changes.change_file import (
 from shards.codec.record import FIELDS
 from shards.codec.strings import END
 from shards.generations import generation_files
-from shards.generations.change_steps import SUFFIX, ChangeCounts, Shards
+from shards.generations.change_steps import SUFFIX, ChangeCounts, ShardPair
 from shards.reader.shard import Shard
 from shards.search import columns
-from shards.search.columns import Values
+from shards.search.columns import ColumnValues
 
-# Fields that say nothing of the company: a change of these alone is none (extensions X8).
+# Fields that do not describe the company, so a change of only these fields is not recorded (extensions X8).
 SILENT: Final = frozenset({"score", "date_source", "forme_fr", "statut_fr"})
 
-_BATCH: Final = 4_096
+_BATCH: Final = 4_096  # companies whose identifiers or records are read together
 
-_Row = tuple[bytes, int]  # a folded identifier and the row of its company
+_FoldedRow = tuple[bytes, int]  # a folded identifier and the row of its company
 
 
 def compare(old: Path | None, new: Path | None, iso2: str, target: Path) -> ChangeCounts:
@@ -54,8 +54,8 @@ def compare(old: Path | None, new: Path | None, iso2: str, target: Path) -> Chan
                 generation_files.release_shard(shard)
 
 
-def compare_all(countries: Iterable[Shards], folder: Path) -> dict[str, ChangeCounts]:
-    """Compare these countries one after the other, in this process."""
+def compare_all(countries: Iterable[ShardPair], folder: Path) -> dict[str, ChangeCounts]:
+    """Compare these countries one by one, in this process."""
     compared = {
         country.iso2: compare(
             country.old, country.new, country.iso2, folder / f"{country.iso2}{SUFFIX}"
@@ -65,26 +65,31 @@ def compare_all(countries: Iterable[Shards], folder: Path) -> dict[str, ChangeCo
     return {iso2: counts for iso2, counts in compared.items() if any(counts)}
 
 
-_Difference = tuple[str, str, StoredChange]  # its nature, and the identifier of the company
+_Difference = tuple[str, str, StoredChange]  # the nature, the identifier of the company, the change
 
 
 class _ComparedCompany(NamedTuple):
-    """A company with its `fields`, the digest of its statements among them."""
+    """A company: its `fields`, with a digest of its statements as a field, and the `values` that filters compare."""
 
     fields: dict[str, Any]
-    values: Values
+    values: ColumnValues
 
 
 def _differences(old: Shard | None, new: Shard | None) -> Iterator[_Difference]:
+    """The changes of all companies, in the order of their folded identifiers.
+
+    `_align` gives the rows of both shards with the same folded identifier. Single rows are collected in batches,
+    because reading many records together is faster.
+    """
     pairs: list[tuple[int, int]] = []
     for before, after in _align(old, new):
-        if len(before) == len(after) == 1:
+        if len(before) == len(after) == 1:  # nearly always: one company in each shard
             pairs.append((before[0], after[0]))
             if len(pairs) == _BATCH:
                 yield from _pair_changes(old, new, pairs)
                 pairs = []
             continue
-        # Entries are in the order of identifiers, so the collected pairs come first.
+        # Changes are written in the order of identifiers, so those of the collected pairs are written first.
         yield from _pair_changes(old, new, pairs)
         pairs = []
         yield from _group_changes(old, new, before, after)
@@ -92,25 +97,29 @@ def _differences(old: Shard | None, new: Shard | None) -> Iterator[_Difference]:
 
 
 def _align(old: Shard | None, new: Shard | None) -> Iterator[tuple[list[int], list[int]]]:
-    """The rows of both shards that have the same folded identifier, in its order."""
-    sides = (_groups(old), _groups(new))
-    heads = [next(side, None) for side in sides]
-    while first := min((head[0] for head in heads if head), default=None):
+    """The rows of both shards with the same folded identifier, in the order of the identifiers."""
+    groups_by_side = (_grouped_rows(old), _grouped_rows(new))
+    next_groups = [next(groups, None) for groups in groups_by_side]
+    while least_identifier := min(
+        (next_group[0] for next_group in next_groups if next_group), default=None
+    ):
         rows: list[list[int]] = [[], []]
-        for place, head in enumerate(heads):
-            if head and head[0] == first:
-                rows[place] = head[1]
-                heads[place] = next(sides[place], None)
+        for side, next_group in enumerate(next_groups):
+            if next_group and next_group[0] == least_identifier:
+                rows[side] = next_group[1]
+                next_groups[side] = next(groups_by_side[side], None)
         yield rows[0], rows[1]
 
 
-def _groups(shard: Shard | None) -> Iterator[tuple[bytes, list[int]]]:
-    # The byte in front makes the empty text true: an identifier without letters and digits folds to nothing.
-    for key, rows in groupby(_rows(shard), key=lambda row: row[0]):
+def _grouped_rows(shard: Shard | None) -> Iterator[tuple[bytes, list[int]]]:
+    """Each folded identifier, after an END, with the rows of its companies; ascending."""
+    # An identifier without letters and digits folds to the empty text. `_align` would take it for the end, so each text
+    # begins with END.
+    for key, rows in groupby(_folded_rows(shard), key=lambda row: row[0]):
         yield END + key, [row for _, row in rows]
 
 
-def _rows(shard: Shard | None) -> Iterator[_Row]:
+def _folded_rows(shard: Shard | None) -> Iterator[_FoldedRow]:
     """All companies in the order of their folded identifiers, ties by row."""
     if shard is None or not shard.rows:
         return
@@ -120,13 +129,14 @@ def _rows(shard: Shard | None) -> Iterator[_Row]:
     for first in range(0, shard.rows, _BATCH):
         last = min(first + _BATCH, shard.rows)
         end = int(starts[last]) if last < shard.rows else len(index.folded.data)
-        texts = bytes(index.folded.data[int(starts[first]) : end]).split(END)[:-1]
-        yield from zip(texts, index.rows[first:last].tolist(), strict=True)
+        identifiers = bytes(index.folded.data[int(starts[first]) : end]).split(END)[:-1]
+        yield from zip(identifiers, index.rows[first:last].tolist(), strict=True)
 
 
 def _pair_changes(
     old: Shard | None, new: Shard | None, pairs: list[tuple[int, int]]
 ) -> Iterator[_Difference]:
+    """The changes of companies, given as pairs of a row before and a row after."""
     if not pairs:
         return
     assert old is not None and new is not None
@@ -134,18 +144,25 @@ def _pair_changes(
     after = new.records([row for _, row in pairs], coordonnees=True)
     for (old_row, new_row), was, becomes in zip(pairs, before, after, strict=True):
         if was != becomes or old.comptes(old_row) != new.comptes(new_row):
-            yield from _company_changes(_values_of(old, old_row), _values_of(new, new_row))
+            yield from _company_differences(
+                _read_company(old, old_row), _read_company(new, new_row)
+            )
 
 
-def _values_of(shard: Shard, row: int) -> _ComparedCompany:
+def _read_company(shard: Shard, row: int) -> _ComparedCompany:
+    """The company of a row; its statements are represented by a digest."""
     company = shard.company(row)
     comptes = shard.comptes(row)
     digest = None if comptes is None else blake2b(comptes, digest_size=8).hexdigest()
     return _ComparedCompany({**company, STATEMENTS: digest}, columns.values(shard, row, company))
 
 
-def _company_changes(was: _ComparedCompany, becomes: _ComparedCompany) -> Iterator[_Difference]:
-    if was.fields["id"] != becomes.fields["id"]:  # their identifiers fold to the same text
+def _company_differences(was: _ComparedCompany, becomes: _ComparedCompany) -> Iterator[_Difference]:
+    """The changes between a company of each shard with the same folded identifier.
+
+    A deletion and a creation if the identifiers differ; else one change, or none if only SILENT fields differ.
+    """
+    if was.fields["id"] != becomes.fields["id"]:
         yield _deletion(was)
         yield _creation(becomes)
         return
@@ -165,30 +182,36 @@ def differing_fields(
     }
 
 
-def _deletion(known: _ComparedCompany) -> _Difference:
-    details = {field: (value, None) for field, value in known.fields.items() if value is not None}
-    return DELETED, known.fields["id"], StoredChange(known.values, None, details)
+def _deletion(company: _ComparedCompany) -> _Difference:
+    """The change of a company that only the old shard has; its details are all fields that are not null."""
+    details = {field: (value, None) for field, value in company.fields.items() if value is not None}
+    return DELETED, company.fields["id"], StoredChange(company.values, None, details)
 
 
-def _creation(known: _ComparedCompany) -> _Difference:
-    details = {field: (None, value) for field, value in known.fields.items() if value is not None}
-    return CREATED, known.fields["id"], StoredChange(None, known.values, details)
+def _creation(company: _ComparedCompany) -> _Difference:
+    """The change of a company that only the new shard has; its details are all fields that are not null."""
+    details = {field: (None, value) for field, value in company.fields.items() if value is not None}
+    return CREATED, company.fields["id"], StoredChange(None, company.values, details)
 
 
 def _group_changes(
     old: Shard | None, new: Shard | None, before: list[int], after: list[int]
 ) -> Iterator[_Difference]:
-    """The companies whose identifiers fold to the same text; one side may have none."""
-    was, becomes = _by_id(old, before), _by_id(new, after)
+    """The changes of the companies whose identifiers fold to the same text, by their rows before and after.
+
+    One side can have no such company.
+    """
+    was, becomes = _companies_by_id(old, before), _companies_by_id(new, after)
     for identifier in sorted(was.keys() | becomes.keys(), key=str.encode):
         if identifier not in becomes:
             yield _deletion(was[identifier])
         elif identifier not in was:
             yield _creation(becomes[identifier])
         else:
-            yield from _company_changes(was[identifier], becomes[identifier])
+            yield from _company_differences(was[identifier], becomes[identifier])
 
 
-def _by_id(shard: Shard | None, rows: Sequence[int]) -> dict[str, _ComparedCompany]:
-    known = [] if shard is None else [_values_of(shard, row) for row in rows]
-    return {one.fields["id"]: one for one in known}
+def _companies_by_id(shard: Shard | None, rows: Sequence[int]) -> dict[str, _ComparedCompany]:
+    """The companies of these rows, by identifier."""
+    companies = [] if shard is None else [_read_company(shard, row) for row in rows]
+    return {company.fields["id"]: company for company in companies}

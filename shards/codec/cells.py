@@ -16,9 +16,9 @@ from shards.query import ORDERS
 
 
 class Cell(NamedTuple):
-    """Rows [start, stop) of one sector and sub-sector (NACE division and group, None: none).
+    """Rows [start, stop) of one sector and sub-sector (NACE division and group; None: without one).
 
-    Rows [start, with_ca) have a turnover; `with_site` of all its rows have a website.
+    Rows [start, with_ca) have a turnover; `with_site` is the number of rows with a website.
     """
 
     secteur: str | None
@@ -30,15 +30,15 @@ class Cell(NamedTuple):
 
     @property
     def place(self) -> str:
-        """The name of the cell: `62/62.0`, with `-` for none."""
+        """The name of the cell: `62/62.0`, with `-` for a missing code."""
         return f"{self.secteur or '-'}/{self.sous_secteur or '-'}"
 
 
 class CellRange(NamedTuple):
-    """The consecutive cells [first, end), either one cell or a whole sector, with their sums.
+    """The consecutive cells [first, end), either one cell or a complete sector, with their sums.
 
     Attributes:
-        place: the name, of a sector `62`, of a cell `62/62.0`.
+        place: the name: `62` for a sector, `62/62.0` for a cell.
         start, stop: the rows [start, stop).
         with_ca, with_site: the number of rows with a turnover, with a website.
     """
@@ -54,12 +54,12 @@ class CellRange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The cells of a shard, with the ranges of sectors and sub-sectors among them.
+    """The cells of a shard, with the ranges of cells of each sector.
 
     Attributes:
-        single: each cell as a range of its own.
-        sectors: by NACE division; without the range of the companies that have no sector.
-        parts: the same and that range, in layout order.
+        single: each cell as a range of one cell.
+        sectors: the ranges of sectors, by NACE division; without the companies that have no sector.
+        parts: the ranges of sectors and of the companies without a sector, in layout order.
     """
 
     cells: tuple[Cell, ...]
@@ -69,7 +69,7 @@ class Layout:
 
 
 def layout(cells: Sequence[Cell]) -> Layout:
-    """The layout of a shard with these cells, which are in layout order."""
+    """The layout of a shard with these cells, given in layout order."""
     single = tuple(
         CellRange(
             cell.place, at, at + 1, cell.start, cell.stop, cell.with_ca - cell.start, cell.with_site
@@ -80,22 +80,23 @@ def layout(cells: Sequence[Cell]) -> Layout:
     for index, cell in enumerate(cells):
         bounds.setdefault(cell.secteur or "-", []).append(index)
     sectors = {
-        code: _part(code, cells, indexes[0], indexes[-1] + 1) for code, indexes in bounds.items()
+        code: _cell_range(code, cells, indexes[0], indexes[-1] + 1)
+        for code, indexes in bounds.items()
     }
     parts = tuple(sectors.values())
-    sectors.pop("-", None)  # no query can name it
+    sectors.pop("-", None)  # no query can name the companies without a sector
     return Layout(tuple(cells), single, sectors, parts)
 
 
 def listed_parts(layout: Layout) -> Iterator[CellRange]:
-    """The sectors, then the cells, of TOP_LEAST rows or more, as `top` lists their first rows."""
+    """The sectors, then the cells, that have TOP_LEAST rows or more: `top` lists their first rows in this order."""
     for part in (*layout.parts, *layout.single):
         if part.stop - part.start >= format.TOP_LEAST:
             yield part
 
 
 def list_starts(layout: Layout) -> dict[str, int]:
-    """Where the lists of each of these parts begin in `top`: seven of equal length, in the order of `query.ORDERS`."""
+    """The index in `top` of the first list of each listed part: seven lists of equal length, as in `query.ORDERS`."""
     starts: dict[str, int] = {}
     start = 0
     for part in listed_parts(layout):
@@ -114,8 +115,10 @@ def load(packed: bytes) -> tuple[Cell, ...]:
     return tuple(Cell(*values) for values in msgpack.unpackb(packed))
 
 
-def _part(place: str, cells: Sequence[Cell], first: int, end: int) -> CellRange:
+def _cell_range(place: str, cells: Sequence[Cell], first: int, end: int) -> CellRange:
+    """The range of the cells [first, end), with their sums."""
     part = cells[first:end]
+    # `Cell.with_ca` is where the rows with a turnover end, `CellRange.with_ca` is their number.
     return CellRange(
         place, first, end, part[0].start, part[-1].stop,
         sum(cell.with_ca - cell.start for cell in part), sum(cell.with_site for cell in part),

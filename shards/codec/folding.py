@@ -1,8 +1,8 @@
 """Folding of names and identifiers for comparison (contract B15).
 
-The build folds each name once and the server folds `q`; both use this one function, because the results must agree to
-the letter. Folding is idempotent. Characters without a width, such as a soft hyphen, part no word. It knows no language
-(`ä` is `a`, not `ae`), no abbreviations and no stop words.
+The build folds each name once and the server folds `q`; both use the same function, because the results must be equal.
+Folding is idempotent. Characters without a width, such as a soft hyphen, do not separate words. Folding depends on no
+language (`ä` is `a`, not `ae`), and has no abbreviations and no stop words.
 """
 
 import re
@@ -16,7 +16,7 @@ SPELLINGS: Final = {"GB": "UK"}
 _LIGATURES: Final = str.maketrans(
     {"ß": "ss", "æ": "ae", "œ": "oe", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th"}
 )
-_REMEMBERED: Final = 8_192  # characters
+_REMEMBERED: Final = 8_192  # the most characters whose folded text is kept in memory
 # A run of letters and digits: `\w` is str.isalnum() or the underscore.
 _WORD: Final = re.compile(r"[^\W_]+")
 
@@ -46,9 +46,10 @@ def fold_id(text: str) -> str:
 
 
 class _FoldedCharacters(dict[int, str]):
-    """What each code point becomes, in the order of contract B15: none of these steps looks at its neighbours."""
+    """The folded text of each code point, by the steps of contract B15; no step depends on neighbouring characters."""
 
     def __missing__(self, point: int) -> str:
+        """Fold the character of a code point, and remember the result if fewer than _REMEMBERED are known."""
         bare = (c for c in unicodedata.normalize("NFKD", chr(point)) if not _is_unseen(c))
         folded = "".join(bare).casefold().translate(_LIGATURES)
         if len(self) < _REMEMBERED:
@@ -57,9 +58,9 @@ class _FoldedCharacters(dict[int, str]):
 
 
 def _is_unseen(char: str) -> bool:
-    """Whether a character is a mark, or formats others: a soft hyphen, a zero-width space."""
+    """Whether a character is a combining mark or a format character, such as a soft hyphen or a zero-width space."""
     category = unicodedata.category(char)
     return category[0] == "M" or category == "Cf"
 
 
-_FOLDED: Final = _FoldedCharacters()
+_FOLDED: Final = _FoldedCharacters()  # filled as characters are folded

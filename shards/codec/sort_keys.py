@@ -2,11 +2,11 @@
 
 Every order except `nom` compares numbers. The key is the value, negated if the order descends. The key of null is the
 greatest possible key, so nulls come last in both directions (contract B27). Ties are ordered by identifier within a
-country and by country across them (B28), so an order is total and pages are deterministic. `nom` compares texts, which
-`writing/name_index.py` sorts.
+country and by country across countries (B28), so an order is total and pages are deterministic. `nom` compares texts,
+which `writing/name_index.py` sorts.
 
-Many companies share a headcount, a date or a capital, and an order has them side by side. So keys are stored not per
-row but as `KeyRuns`: the distinct keys, and the place where each begins.
+Many companies have the same headcount, date or capital, and are adjacent in the order. So keys are not stored by row
+but as `KeyRuns`: the distinct keys, and the place where each begins.
 """
 
 from dataclasses import dataclass
@@ -20,10 +20,11 @@ from shards.codec.arrays import Rows
 from shards.codec.strings import Interval
 from shards.query import ORDERS
 
-Keys = NDArray[Any]  # float64 with NaN for null, or signed integers with the greatest one for null
+# Keys of an order: float64 with NaN for null, or signed integers with the greatest one for null.
+SortKeys = NDArray[Any]
 
-# tri -> the stored key, and its factor (contract B30 to B32). The two orders of turnover share one stored key; they
-# differ in the sign and in the order of ties.
+# For each `tri`, the order whose stored key it uses, and the factor of this key (contract B30 to B32). The two orders
+# of turnover share one stored key; they differ in the sign and in the order of ties.
 KEY_OF: Final = {
     "ca_desc": ("ca_desc", 1),
     "ca_asc": ("ca_desc", -1),
@@ -32,15 +33,15 @@ KEY_OF: Final = {
     "capital_desc": ("capital_desc", 1),
     "score": ("score", 1),
 }
-# The orders of which ranks are stored; the ranks of `ca_asc` follow from those of `ca_desc`.
+# The orders with stored ranks; the ranks of `ca_asc` follow from the ranks of `ca_desc`.
 RANKED: Final = frozenset(ORDERS) - {"ca_asc"}
 
 
-def descending_keys(values: NDArray[Any], dtype: str, null: int | None = None) -> Keys:
+def descending_keys(values: NDArray[Any], dtype: str, null: int | None = None) -> SortKeys:
     """The keys of an order that begins with the greatest of `values`.
 
     Args:
-        null: the integer that stands for null; among floats NaN does.
+        null: the integer that means null; in floats it is NaN.
 
     >>> descending_keys(np.array([3, 0, 7]), "<i2", null=0).tolist()
     [-3, 32767, -7]
@@ -53,8 +54,8 @@ def descending_keys(values: NDArray[Any], dtype: str, null: int | None = None) -
     return keys.astype(dtype)
 
 
-def is_null(keys: Keys) -> NDArray[np.bool_]:
-    """A mask of the keys that are the key of null."""
+def is_null(keys: SortKeys) -> NDArray[np.bool_]:
+    """A mask of the keys of null."""
     if keys.dtype.kind == "f":
         return np.isnan(keys)
     return np.asarray(keys == null_of(keys.dtype))
@@ -87,25 +88,25 @@ def ranks(order: Rows) -> Rows:
 
 @dataclass(frozen=True)
 class KeyRuns:
-    """The distinct keys of an order, and the places where each begins.
+    """The distinct keys of an order, and the place where each begins.
 
     The rows with keys[i] are at the places [places[i], places[i + 1]) of the order. Nulls follow after the last key.
 
     Attributes:
-        keys: ascending, each once, without null.
-        places: one entry more than `keys`.
+        keys: distinct keys, ascending, without null.
+        places: the place where each key begins, and the place after the last key: one more entry than `keys`.
     """
 
-    keys: Keys
+    keys: SortKeys
     places: Rows
 
     @cached_property
-    def known_rows(self) -> int:
+    def non_null_count(self) -> int:
         """The number of rows that are not null, which is the place where nulls begin."""
         return int(self.places[-1])
 
     def places_within(self, low: Any, high: Any) -> Interval:
-        """The places whose keys are between `low` and `high`, inclusive, both of the type of the keys."""
+        """The places whose keys are between `low` and `high`, inclusive; both have the type of the keys."""
         first = self.keys.searchsorted(low)
         end = self.keys.searchsorted(high, side="right")
         return Interval(int(self.places[first]), int(self.places[end]))
@@ -114,17 +115,17 @@ class KeyRuns:
         """The index in `keys` of the key at each of these places; `len(keys)` at the place of a null."""
         return (self.places.searchsorted(places, side="right") - 1).astype(np.uint32)
 
-    def key_at(self, places: Rows) -> Keys:
-        """The key at each of these places, with the key of null at the places of nulls."""
+    def key_at(self, places: Rows) -> SortKeys:
+        """The key at each of these places of the order; at the place of a null, the key that stands for null."""
         if not len(self.keys):
             return np.full(len(places), null_of(self.keys.dtype), dtype=self.keys.dtype)
-        found = self.keys.take(self.step_at(places), mode="clip")
-        if int(places.max(initial=0)) >= self.known_rows:
-            found[places >= self.known_rows] = null_of(self.keys.dtype)
-        return found
+        keys = self.keys.take(self.step_at(places), mode="clip")
+        if int(places.max(initial=0)) >= self.non_null_count:
+            keys[places >= self.non_null_count] = null_of(self.keys.dtype)
+        return keys
 
 
-def key_runs(keys: Keys) -> KeyRuns:
+def key_runs(keys: SortKeys) -> KeyRuns:
     """The runs of `keys`, which ascend and contain no null.
 
     >>> key_runs(np.array([-7, -3, -3])).places.tolist()

@@ -6,19 +6,20 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
+# The suffix of the names of unfinished files.
 PARTIAL: Final = ".partial"
-# The beginning of the names of unfinished folders. The next build removes those of dead processes.
+# The prefix of the names of unfinished folders. The next build removes the folders of dead processes.
 STAGED: Final = ".partial-"
 
 
 def write(path: Path, content: bytes) -> None:
-    """Replace the file at `path`, or create it."""
+    """Replace the file at `path`, or create it; a reader never sees a part of `content`."""
     partial = path.with_name(path.name + PARTIAL)
     partial.write_bytes(content)
-    appear(partial, path)
+    rename_synced_file(partial, path)
 
 
-def appear(partial: Path, path: Path) -> None:
+def rename_synced_file(partial: Path, path: Path) -> None:
     """Rename the complete file `partial` to `path`; contents and name are on disk afterwards."""
     replace(partial, path)
     sync(path.parent)
@@ -41,15 +42,18 @@ def link(path: Path, to: Path) -> None:
 
 
 def relink(path: Path, to: Path) -> None:
-    """Replace `to`, a file with the same content, by a hard link to `path`, if the file system has hard links."""
+    """Replace the file `to`, which has the content of `path`, by a hard link to `path`, which saves disk space.
+
+    Nothing changes if the file system has no hard links.
+    """
     partial = to.with_name(to.name + PARTIAL)
     with suppress(OSError):
         os.link(path, partial)
         partial.replace(to)
 
 
-def settle(staged: Path, folder: Path) -> None:
-    """Rename the finished folder `staged` to `folder`; all its files are on disk before."""
+def rename_synced_folder(staged: Path, folder: Path) -> None:
+    """Rename the finished folder `staged` to `folder`; all its files are synced to disk first."""
     for path in staged.iterdir():
         sync(path)
     sync(staged)
@@ -59,7 +63,7 @@ def settle(staged: Path, folder: Path) -> None:
 
 
 def sync(path: Path) -> None:
-    """Write a file, or the names in a folder, to disk."""
+    """Sync a file, or the names in a folder, to disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)

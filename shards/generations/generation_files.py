@@ -6,7 +6,7 @@
     DATA/4f6a…/quality.json         the report of the build
     DATA/4f6a…/market.json          the figures of all companies together (shards/analyses/market.py)
     DATA/4f6a…/sources.json         the registers of each country, their licences and files (register_sources.py)
-    DATA/4f6a…/groups.npy           which LEI consolidates which, where the input has it (groups.py)
+    DATA/4f6a…/groups.npy           which LEI consolidates which, if the input has it (groups.py)
     DATA/4f6a…/FR.shard …           one shard per country; an unchanged shard is the same file as before
     DATA/changes/81c0…-4f6a…/       the differences between two generations (change_steps.py)
     DATA/.partial-…                 a generation that is being built, or whose build died
@@ -14,12 +14,12 @@
     DATA/.receipts/FR.json …        the inputs of the published shards (used by the build only)
     DATA/.lock                      the id of the process that writes here
 
-A generation is complete or absent: it is built under another name and gets its own by one rename, then CURRENT is
-replaced by another rename. All files of the generation that CURRENT names exist. An open generation keeps its folder
-from being removed (locks.py).
+A generation is complete or absent: it is built under another name and renamed to its own name when complete, then
+CURRENT is replaced by another rename. All files of the generation that CURRENT names exist. An open generation locks
+its folder against removal (locks.py).
 
-Two generations may share a shard file. Generations that are open at the same time then share the open shard. It is
-identified by its inode, and closed when its last user releases it.
+Two generations can share a shard file. Generations that are open at the same time then share the open shard, which is
+identified by the inode of its file, and closed when its last user releases it.
 """
 
 from collections.abc import Collection
@@ -40,12 +40,15 @@ from shards.search.search import ShardSet
 
 MANIFEST: Final = "manifest.json"
 REFERENCE: Final = "reference.json"
-SHARD: Final = ".shard"
+SHARD: Final = ".shard"  # the suffix of shard files
 QUALITY: Final = "quality.json"
 MARKET: Final = "market.json"
 
+# The identity of a file: its device and its inode.
 Inode = tuple[int, int]
 
+# The open shards of the process: by inode, the shard and its number of users; by `id` of a shard, its inode. `_lock`
+# guards both.
 _lock: Final = Lock()
 _open: Final[dict[Inode, tuple[Shard, int]]] = {}
 _inodes: Final[dict[int, Inode]] = {}
@@ -60,14 +63,13 @@ class Generation:
     manifest: Manifest
     reference: Reference
     shards: ShardSet
-    reading: ReadLock
+    read_lock: ReadLock
 
     @property
     def shard_files(self) -> dict[Path, Shard]:
         """The shards by their files in this folder.
 
-        The path of a shard is the name by which it was opened: that of an earlier generation, whose folder may be gone,
-        if its file is the same.
+        `Shard.path` cannot serve as the key: an earlier generation can have the same file, and its folder can be gone.
         """
         return {self.folder / shard_name(iso2): shard for iso2, shard in self.shards.items()}
 
@@ -76,7 +78,7 @@ class Generation:
         self.shards.forget()
         for shard in self.shards.values():
             release_shard(shard)
-        self.reading.end()
+        self.read_lock.end()
 
     def __enter__(self) -> Self:
         return self
@@ -96,30 +98,31 @@ def shard_name(iso2: str) -> str:
 
 
 def load(data: Path, generation: str, without: Collection[str] = ()) -> Generation:
-    """Open a generation. This is cheap: only manifest, reference lists and headers are read.
+    """Open a generation. This is cheap: only the manifest, reference lists and headers are read.
 
     Args:
-        without: countries whose shards are damaged, and stay closed.
+        without: countries with damaged shards, which stay closed.
 
     Raises:
         GenerationError: there is no such generation.
-        CorruptError: a file is missing, has another size, or counts other companies than the manifest.
+        CorruptError: a file is missing, has another size, or has another number of companies than in the manifest.
         WrongFormatError: the manifest or a shard has another format version.
     """
     folder = data / generation
     manifest = read_manifest(folder)
     if manifest.generation != generation:
-        raise CorruptError(f"{folder} holds generation {manifest.generation}; move it to that name")
+        raise CorruptError(f"{folder} contains generation {manifest.generation}; rename it to that")
     return open_folder(folder, manifest, without)
 
 
 def open_folder(folder: Path, manifest: Manifest, without: Collection[str] = ()) -> Generation:
-    """Open the generation in `folder`, which may have any name; raises the same errors as `load`."""
-    reading = ReadLock(folder)
+    """Open the generation in `folder`, whatever the name of the folder; raises the same errors as `load`."""
+    read_lock = ReadLock(folder)
     shards = ShardSet(without)
-    closed = {MARKET, *map(shard_name, without)}
+    # A damaged `market.json` does not stop a server, because its figures can be computed again.
+    unchecked = {MARKET, *map(shard_name, without)}
     try:
-        files = {name: file for name, file in manifest.files.items() if name not in closed}
+        files = {name: file for name, file in manifest.files.items() if name not in unchecked}
         manifests.check_sizes(folder, files)
         reference = references.load((folder / REFERENCE).read_bytes())
         for pays in reference.pays:
@@ -130,9 +133,9 @@ def open_folder(folder: Path, manifest: Manifest, without: Collection[str] = ())
     except BaseException:
         for shard in shards.values():
             release_shard(shard)
-        reading.end()
+        read_lock.end()
         raise
-    return Generation(manifest.generation, folder, manifest, reference, shards, reading)
+    return Generation(manifest.generation, folder, manifest, reference, shards, read_lock)
 
 
 def read_manifest(folder: Path) -> Manifest:
@@ -147,30 +150,33 @@ def read_manifest(folder: Path) -> Manifest:
 
 
 def unreadable_countries(
-    folder: Path, known: Collection[str], manifest: Manifest
+    folder: Path, missing: Collection[str], manifest: Manifest
 ) -> frozenset[str]:
-    """The countries of a generation, without the `known` ones, whose shards cannot be opened."""
-    found = set()
-    for iso2 in manifest.counts.keys() - known:
+    """The countries of a generation whose shards cannot be opened or have other counts than the manifest.
+
+    The countries in `missing` are not tried.
+    """
+    unreadable = set()
+    for iso2 in manifest.counts.keys() - missing:
         try:
             shard = open_shard(folder / shard_name(iso2))
         except (ShardError, OSError, ValueError):
-            found.add(iso2)
+            unreadable.add(iso2)
             continue
         try:
             _check_counts(shard, iso2, manifest)
         except CorruptError:
-            found.add(iso2)
+            unreadable.add(iso2)
         finally:
             release_shard(shard)
-    return frozenset(found)
+    return frozenset(unreadable)
 
 
 def verify_digests(folder: Path, manifest: Manifest) -> None:
     """Read every file of a generation and compare its digest with the manifest.
 
     Raises:
-        CorruptError: names the first file that differs, is missing, or is not in the manifest.
+        CorruptError: names the first file that differs, is missing, or is not listed in the manifest.
     """
     manifests.verify_files(folder, manifest.files, MANIFEST)
 
@@ -179,28 +185,28 @@ def verify_digests(folder: Path, manifest: Manifest) -> None:
 
 
 def open_shard(path: Path) -> Shard:
-    """Open the shard at `path`, or share it if it is open already; each call needs one `release_shard`.
+    """Open the shard at `path`, or share it if it is already open. Each call needs one `release_shard`.
 
     Raises:
         FileNotFoundError: there is no such file.
-        WrongFormatError: the file is no shard, or a shard of another format version.
+        WrongFormatError: the file is not a shard, or a shard of another format version.
     """
     inode = inode_of(path)
     with _lock:
-        found, users = _open.get(inode) or (Shard(path), 0)
-        _open[inode] = (found, users + 1)
-        _inodes[id(found)] = inode
-        return found
+        shard, users = _open.get(inode) or (Shard(path), 0)
+        _open[inode] = (shard, users + 1)
+        _inodes[id(shard)] = inode
+        return shard
 
 
 def inode_of(path: Path) -> Inode:
-    """The identity of a file, which all its names share."""
+    """The identity of a file; hard links to the file have the same identity."""
     stat = path.stat()
     return stat.st_dev, stat.st_ino
 
 
 def release_shard(shard: Shard) -> None:
-    """End one use of a shard that `open_shard` returned; the last one closes it."""
+    """End one use of a shard that `open_shard` returned; the last use closes it."""
     with _lock:
         inode = _inodes[id(shard)]
         _, users = _open[inode]
@@ -212,6 +218,7 @@ def release_shard(shard: Shard) -> None:
 
 
 def _check_counts(shard: Shard, iso2: str, manifest: Manifest) -> None:
+    """Raise CorruptError if the shard is of another country, or has another number of companies than the manifest."""
     if (shard.iso2, shard.rows) != (iso2, manifest.counts[iso2]):
         raise CorruptError(
             f"{shard.path} holds {shard.rows} companies of {shard.iso2}, the manifest says "

@@ -1,8 +1,8 @@
 """Groups of a generation: which LEI consolidates which, in one file of fixed rows (extension X12, FORMAT.md §13).
 
-A row is a relationship from a child to a parent. Rows ascend by child, kind and parent; `by_parent` of row n is
-the row that is n-th by parent, kind and child. Both directions are then a binary search in the mapped file.
-The file is absent where a build had no relationships. `groups.json` beside it says where they come from.
+A row is a relationship from a child to a parent. Rows ascend by child, kind and parent; `by_parent` of row n is the
+row that is n-th by parent, kind and child. So both directions are a binary search in the mapped file. A build without
+relationships has no file. `groups.json` lists the sources of the relationships.
 """
 
 from bisect import bisect_left, bisect_right
@@ -21,6 +21,8 @@ GROUPS: Final = "groups.npy"
 GROUP_SOURCES: Final = "groups.json"
 # Direct and ultimate accounting consolidation; the head office of an international branch (RR-CDF 2.1).
 NATURES: Final = ("directe", "ultime", "succursale")
+# A row of the file: the LEI of child and parent, the index of the kind in NATURES, the days of begin and end as numbers
+# yyyymmdd (0: unknown), and an entry of the index `by_parent`.
 _ROW: Final = np.dtype(
     [("child", "S20"), ("parent", "S20"), ("nature", "u1"), ("debut", "<u4"), ("fin", "<u4"),
      ("by_parent", "<u4")]
@@ -28,7 +30,7 @@ _ROW: Final = np.dtype(
 
 
 class Relationship(NamedTuple):
-    """A relationship; its dates are in ISO form, None where none is known."""
+    """A relationship; its dates are in ISO form, None if unknown."""
 
     child: str
     parent: str
@@ -44,15 +46,15 @@ class Groups:
     rows: NDArray[np.void]
 
     def parents(self, lei: str) -> Iterator[Relationship]:
-        """The relationships in which this LEI is the child, by kind."""
-        first = bisect_left(
-            range(len(self.rows)), lei, key=lambda at: _text(self.rows[at]["child"])
+        """The relationships in which this LEI is the child, by kind; the rows are in the order of children."""
+        first_index = bisect_left(
+            range(len(self.rows)), lei, key=lambda index: _ascii_text(self.rows[index]["child"])
         )
-        for at in range(first, len(self.rows)):
-            found = _relationship(self.rows[at])
-            if found.child != lei:
+        for index in range(first_index, len(self.rows)):
+            relationship = _relationship(self.rows[index])
+            if relationship.child != lei:
                 return
-            yield found
+            yield relationship
 
     def children(
         self, lei: str, nature: str, most: int | None = None, *, ended: bool = False
@@ -60,53 +62,71 @@ class Groups:
         """The relationships of a kind in which this LEI is the parent, by child; the first `most`.
 
         Args:
-            ended: those that have ended, not those that hold.
+            ended: return the relationships that have ended, not the present ones.
         """
-        return [_relationship(self.rows[at]) for at in self._children(lei, nature, ended)[:most]]
+        return [_relationship(self.rows[row]) for row in self._children(lei, nature, ended)[:most]]
 
     def count_children(self, lei: str, nature: str) -> int:
-        """The number of relationships of a kind that hold in which this LEI is the parent."""
+        """The number of present relationships of a kind in which this LEI is the parent."""
         return len(self._children(lei, nature, ended=False))
 
     def _children(self, lei: str, nature: str, ended: bool) -> NDArray[np.uint32]:
-        """The places of these relationships."""
-        places = range(len(self.rows))
-        wanted = (lei, NATURES.index(nature))
+        """The row numbers of the relationships of a kind in which this LEI is the parent.
 
-        def key(at: int) -> tuple[str, int]:
-            row = self.rows[int(self.rows[at]["by_parent"])]
-            return _text(row["parent"]), int(row["nature"])
+        Only the ended relationships if `ended`, else only the present ones. `by_parent` lists the rows in the order of
+        parents, so these rows are found by binary search.
+        """
+        indexes = range(len(self.rows))
+        target = (lei, NATURES.index(nature))
 
-        found = slice(bisect_left(places, wanted, key=key), bisect_right(places, wanted, key=key))
-        rows: NDArray[np.uint32] = self.rows["by_parent"][found]
-        kept: NDArray[np.uint32] = rows[(self.rows["fin"][rows] != 0) == ended]
-        return kept
+        def parent_and_nature(index: int) -> tuple[str, int]:
+            """The parent and the kind of the row that `by_parent` has at `index`."""
+            row = self.rows[int(self.rows[index]["by_parent"])]
+            return _ascii_text(row["parent"]), int(row["nature"])
+
+        span = slice(
+            bisect_left(indexes, target, key=parent_and_nature),
+            bisect_right(indexes, target, key=parent_and_nature),
+        )
+        rows: NDArray[np.uint32] = self.rows["by_parent"][span]
+        selected: NDArray[np.uint32] = rows[(self.rows["fin"][rows] != 0) == ended]
+        return selected
 
 
 NO_GROUPS: Final = Groups(np.empty(0, _ROW))
 
 
 def write(path: Path, relationships: Iterable[Relationship]) -> None:
-    """Write the relationships to the file `path`, in any order; repeated ones once."""
-    unique = sorted(set(relationships), key=_by_child)
+    """Write relationships, given in any order, to the file `path`; duplicates are written once.
+
+    Rows are in the order of children; the column `by_parent` lists them in the order of parents.
+    """
+    unique = sorted(set(relationships), key=_child_key)
     rows = np.zeros(len(unique), _ROW)
-    for at, one in enumerate(unique):
-        nature = NATURES.index(one.nature)
-        rows[at] = (one.child, one.parent, nature, _number(one.debut), _number(one.fin), 0)
-    order = sorted(range(len(unique)), key=lambda at: _by_parent(unique[at]))
+    for index, relationship in enumerate(unique):
+        nature = NATURES.index(relationship.nature)
+        rows[index] = (
+            relationship.child,
+            relationship.parent,
+            nature,
+            _day_number(relationship.debut),
+            _day_number(relationship.fin),
+            0,
+        )
+    order = sorted(range(len(unique)), key=lambda index: _parent_key(unique[index]))
     rows["by_parent"] = order
     with path.open("wb") as file:
         np.save(file, rows, allow_pickle=False)
 
 
 def read(path: Path) -> Groups:
-    """The groups in the file `path`, mapped; none if there is no file.
+    """The groups in the file `path`, mapped; NO_GROUPS if there is no file.
 
     Raises:
-        CorruptError: the file is damaged, or is none of this format.
+        CorruptError: the file is damaged, or has another format.
     """
     try:
-        with np.errstate(over="raise"):  # the size of a number of rows that the file does not have
+        with np.errstate(over="raise"):  # a damaged number of rows can overflow
             rows = np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         return NO_GROUPS
@@ -118,10 +138,10 @@ def read(path: Path) -> Groups:
 
 
 def check_values(groups: Groups) -> None:
-    """Check that each row refers to rows and kinds that there are, and has ASCII identifiers; not the order.
+    """Check that each row refers to existing rows and kinds, and has ASCII identifiers. The order is not checked.
 
     Raises:
-        CorruptError: one does not.
+        CorruptError: a row fails the check.
     """
     rows = groups.rows
     identifiers = np.concatenate([rows["child"], rows["parent"]]).view(np.uint8)
@@ -133,26 +153,30 @@ def check_values(groups: Groups) -> None:
         raise CorruptError(f"{GROUPS} has a row that refers to nothing; build or fetch it again")
 
 
-def check(groups: Groups) -> None:
-    """Check the order of the rows, slowly.
+def check_order(groups: Groups) -> None:
+    """Check the order of the rows, and that of `by_parent`; slow, because every row is decoded.
 
     Raises:
         CorruptError: names the first row that is out of order.
     """
     rows = [_relationship(row) for row in groups.rows]
     order = groups.rows["by_parent"].tolist()
-    by_parent = [rows[at] for at in order if at < len(rows)]
+    by_parent = [rows[index] for index in order if index < len(rows)]
     if sorted(order) != list(range(len(rows))):
-        raise CorruptError(f"{GROUPS}: by_parent does not hold every row once; build it again")
-    for name, found, key in (("child", rows, _by_child), ("parent", by_parent, _by_parent)):
-        for before, after in pairwise(found):
+        raise CorruptError(f"{GROUPS}: by_parent does not have every row once; build it again")
+    for name, relationships, key in (
+        ("child", rows, _child_key),
+        ("parent", by_parent, _parent_key),
+    ):
+        for before, after in pairwise(relationships):
             if key(before) >= key(after):
                 raise CorruptError(
                     f"{GROUPS}: {after} is not in the order of its {name}; build it again"
                 )
 
 
-def _by_child(relationship: Relationship) -> tuple[Any, ...]:
+def _child_key(relationship: Relationship) -> tuple[Any, ...]:
+    """The sort key of relationships in the file: by child, nature, parent, beginning and end."""
     return (
         relationship.child,
         NATURES.index(relationship.nature),
@@ -162,7 +186,8 @@ def _by_child(relationship: Relationship) -> tuple[Any, ...]:
     )
 
 
-def _by_parent(relationship: Relationship) -> tuple[Any, ...]:
+def _parent_key(relationship: Relationship) -> tuple[Any, ...]:
+    """The sort key of the rows in the order of `by_parent`: by parent, nature, child, beginning and end."""
     return (
         relationship.parent,
         NATURES.index(relationship.nature),
@@ -173,24 +198,27 @@ def _by_parent(relationship: Relationship) -> tuple[Any, ...]:
 
 
 def _relationship(row: np.void) -> Relationship:
+    """The relationship that a row of the file encodes."""
     return Relationship(
-        _text(row["child"]),
-        _text(row["parent"]),
+        _ascii_text(row["child"]),
+        _ascii_text(row["parent"]),
         NATURES[int(row["nature"])],
-        _day(int(row["debut"])),
-        _day(int(row["fin"])),
+        _iso_day(int(row["debut"])),
+        _iso_day(int(row["fin"])),
     )
 
 
-def _text(packed: Any) -> str:
+def _ascii_text(packed: Any) -> str:
+    """The text of an identifier in a row."""
     return str(packed.decode("ascii"))
 
 
-def _number(day: str | None) -> int:
-    """A day as a number of eight digits, 0 for none."""
+def _day_number(day: str | None) -> int:
+    """A day in ISO form as a number yyyymmdd, 0 for None."""
     return int(day.replace("-", "")) if day else 0
 
 
-def _day(number: int) -> str | None:
+def _iso_day(number: int) -> str | None:
+    """A number yyyymmdd as a day in ISO form, None for 0."""
     digits = f"{number:08}"
     return f"{digits[:4]}-{digits[4:6]}-{digits[6:]}" if number else None

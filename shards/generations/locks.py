@@ -12,7 +12,7 @@ from typing import Final
 
 from shards.errors import GenerationError
 
-# The file with the process id of the writer; the lock itself is on the folder.
+# The file with the process id of the writer. The lock itself is on the folder.
 HOLDER: Final = ".lock"
 
 
@@ -27,7 +27,7 @@ def write_lock(data: Path) -> Iterator[None]:
     holder = data / HOLDER
     descriptor = os.open(data, os.O_RDONLY | os.O_CLOEXEC)
     try:
-        _take(descriptor, data)
+        _lock_folder(descriptor, data)
         holder.write_text(f"{os.getpid()}\n")
         try:
             yield
@@ -37,13 +37,14 @@ def write_lock(data: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _take(descriptor: int, data: Path) -> None:
+def _lock_folder(descriptor: int, data: Path) -> None:
+    """Lock the open folder, or raise an error that names the process with the lock."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError as error:
         try:
             holder = (data / HOLDER).read_text().strip()
-        except OSError:  # the other process has just begun, or is just done
+        except OSError:  # the other process is just starting or ending
             holder = "?"
         raise GenerationError(
             f"another build or rollback is under way in {data}, by process {holder}; "
@@ -52,7 +53,7 @@ def _take(descriptor: int, data: Path) -> None:
 
 
 class ReadLock:
-    """A lock that keeps a folder from being removed, from its construction until `end`."""
+    """A lock that prevents the removal of a folder, from its construction until `end`."""
 
     def __init__(self, folder: Path) -> None:
         """Take the lock.
@@ -72,7 +73,7 @@ class ReadLock:
                 f"{folder} is being removed; take the published generation, or try again"
             ) from error
         except OSError:
-            pass  # a file system without locks, such as some network shares: reading goes on without one
+            pass  # a file system without locks, such as some network shares: read without a lock
 
     def end(self) -> None:
         """Release the lock; idempotent."""
@@ -83,14 +84,14 @@ class ReadLock:
 
 @contextmanager
 def removal_lock(folder: Path) -> Iterator[bool]:
-    """Whether `folder` may be removed; inside the block no process can begin to read it."""
+    """Yield whether no process reads `folder`; if so, no process can begin to read it inside the block."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        free = True
+        is_unread = True
     except BlockingIOError:
-        free = False
+        is_unread = False
     try:
-        yield free
+        yield is_unread
     finally:
         os.close(descriptor)

@@ -20,16 +20,18 @@ from shards.format import FORMAT_VERSION
 
 T = TypeVar("T")
 
-_SHOWN: Final = 60  # characters of a value in a message
+_MOST_SHOWN: Final = 60  # characters of a value in a message
 
 
-# Bytes of a manifest, which lists about 30 files and the input files of its build; and of any other JSON document.
+# The most bytes of a manifest, which lists about 30 files and the input files of its build.
 MOST_MANIFEST: Final = 1 << 24
+# The most bytes of any other JSON document of a generation, since it is read into memory.
 MOST_DOCUMENT: Final = 1 << 26
-_DOCUMENT: Final = ".json"
+_JSON_SUFFIX: Final = ".json"
 
-_CHUNK: Final = 1 << 20
-_ID_DIGITS: Final = 16  # 64 bits of BLAKE3: two nights never share a name by chance
+_CHUNK: Final = 1 << 20  # bytes of a file that are read at once
+# Hexadecimal digits of the name of a generation: with 64 bits of BLAKE3, two builds do not get the same name by chance.
+_ID_DIGITS: Final = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +61,8 @@ class Manifest:
 
     Attributes:
         counts: companies by country.
-        secteurs: companies by NACE division (`-`: without a sector).
-        forced: the gates that were overridden, None if all were passed.
+        secteurs: companies by NACE division (`-`: no sector).
+        forced: the closed gates that were overridden; None if all were open.
     """
 
     generation: str
@@ -85,7 +87,13 @@ def make(
     secteurs: Mapping[str, int],
     forced: str | None = None,
 ) -> Manifest:
-    """The manifest of these files, named by the digest of its content."""
+    """The manifest of these files, named by the digest of its content.
+
+    Args:
+        files: the files of the generation, by path.
+        sources: the input files of the build.
+        counts, secteurs, forced: the attributes of `Manifest`.
+    """
     nameless = Manifest(
         generation="",
         format=FORMAT_VERSION,
@@ -96,7 +104,7 @@ def make(
         secteurs=dict(sorted(secteurs.items())),
         forced=forced,
     )
-    return Manifest(**{**_fields(nameless), "generation": _name(nameless)})
+    return Manifest(**{**_field_values(nameless), "generation": _generation_name(nameless)})
 
 
 def dump(manifest: Manifest) -> bytes:
@@ -109,8 +117,8 @@ def load(packed: bytes, where: Path) -> Manifest:
 
     Raises:
         WrongFormatError: the manifest has another format version.
-        CorruptError: the bytes are no manifest, or were changed after the generation was named; or a document that
-            it names is too large to be read into memory.
+        CorruptError: the bytes are not a manifest, or do not match the name of the generation; or a listed document is
+            too large to be read into memory.
     """
     try:
         if len(packed) > MOST_MANIFEST:
@@ -132,13 +140,13 @@ def load(packed: bytes, where: Path) -> Manifest:
         raise CorruptError(
             f"{where} is not a manifest ({error}); build or fetch the generation again"
         ) from error
-    if manifest.generation != _name(manifest):
+    if manifest.generation != _generation_name(manifest):
         raise CorruptError(
-            f"{where} does not say what its name {manifest.generation} stands for; "
+            f"{where} does not match the digest in its name {manifest.generation}; "
             "build or fetch the generation again"
         )
     for name, file in manifest.files.items():
-        if name.endswith(_DOCUMENT) and file.size > MOST_DOCUMENT:
+        if name.endswith(_JSON_SUFFIX) and file.size > MOST_DOCUMENT:
             raise CorruptError(
                 f"{where} names {name} of {file.size} bytes, {MOST_DOCUMENT} at most; build the generation again"
             )
@@ -146,10 +154,10 @@ def load(packed: bytes, where: Path) -> Manifest:
 
 
 def read(path: Path) -> Manifest:
-    """The manifest at `path`, of which no more is read than a manifest may have.
+    """The manifest at `path`; at most one byte more than MOST_MANIFEST is read.
 
     Raises:
-        FileNotFoundError
+        FileNotFoundError: there is no such file.
         WrongFormatError, CorruptError: as `load`.
     """
     with path.open("rb") as stream:
@@ -164,25 +172,25 @@ def counts(packed: bytes) -> dict[str, int]:
         return {}
 
 
-# -- files -------------------------------------------------------------------------
+# -- digests and sizes of files ----------------------------------------------------
 
 
 def digest(path: Path) -> File:
     """The size and the digests of the file at `path`, which is read once."""
-    first, second, size = blake3(), hashlib.sha256(), 0
+    blake3_digest, sha256_digest, size = blake3(), hashlib.sha256(), 0
     for piece in _pieces(path):
-        first.update(piece)
-        second.update(piece)
+        blake3_digest.update(piece)
+        sha256_digest.update(piece)
         size += len(piece)
-    return File(size, first.hexdigest(), second.hexdigest())
+    return File(size, blake3_digest.hexdigest(), sha256_digest.hexdigest())
 
 
-def has_digest(path: Path, known: File) -> bool:
-    """Whether the file at `path` has the BLAKE3 of `known`; as fast as the disk."""
-    found = blake3()
+def has_digest(path: Path, file: File) -> bool:
+    """Whether the file at `path` has the BLAKE3 of `file`; the complete file is read, at the speed of the disk."""
+    content_digest = blake3()
     for piece in _pieces(path):
-        found.update(piece)
-    return bool(found.hexdigest() == known.blake3)
+        content_digest.update(piece)
+    return bool(content_digest.hexdigest() == file.blake3)
 
 
 def check_sizes(folder: Path, files: Mapping[str, File]) -> None:
@@ -224,22 +232,23 @@ def verify_files(folder: Path, files: Mapping[str, File], own: str) -> None:
 
 
 def check_listed(folder: Path, files: Mapping[str, File], own: str) -> None:
-    """Check that `folder` has `files`, of their sizes, and no others, as `verify_files` does before it reads them."""
+    """Check that `folder` has exactly `files`, with their sizes, and the document `own`; no content is read."""
     check_sizes(folder, files)
-    if strangers := {path.name for path in folder.iterdir()} - {own, *files}:
+    if unlisted := {path.name for path in folder.iterdir()} - {own, *files}:
         raise CorruptError(
-            f"{folder} holds {', '.join(sorted(strangers))}, which the manifest does not name; "
-            "take it away"
+            f"{folder} has {', '.join(sorted(unlisted))}, which the manifest does not name; "
+            "remove it"
         )
 
 
 def _pieces(path: Path) -> Iterator[bytes]:
+    """The content of a file, in pieces of at most _CHUNK bytes."""
     with path.open("rb") as stream:
         while piece := stream.read(_CHUNK):
             yield piece
 
 
-# -- names -------------------------------------------------------------------------
+# -- the name of a generation, a digest of its manifest ----------------------------
 
 
 def document_digest(document: Mapping[str, Any]) -> str:
@@ -248,18 +257,23 @@ def document_digest(document: Mapping[str, Any]) -> str:
 
 
 def name_of(packed: bytes) -> str | None:
-    """The name that a manifest has by its content, whatever is in it; None for what is no JSON object."""
+    """The generation name that follows from the content of a manifest; None if the content is not a JSON object.
+
+    The manifest can be invalid otherwise, so a caller can tell a manifest that was built so from a damaged copy.
+    """
     try:
         return document_digest({**orjson.loads(packed), "generation": ""})[:_ID_DIGITS]
     except (TypeError, ValueError):
         return None
 
 
-def _name(manifest: Manifest) -> str:
+def _generation_name(manifest: Manifest) -> str:
+    """The name of a generation: the digest of its manifest without a name."""
     return document_digest({**asdict(manifest), "generation": ""})[:_ID_DIGITS]
 
 
-def _fields(manifest: Manifest) -> dict[str, Any]:
+def _field_values(manifest: Manifest) -> dict[str, Any]:
+    """The values of a manifest by field; unlike `asdict`, entries of files stay `File` objects."""
     return {name: getattr(manifest, name) for name in Manifest.__slots__}
 
 
@@ -267,13 +281,13 @@ def _fields(manifest: Manifest) -> dict[str, Any]:
 
 
 def make_entry(kind: type[T], values: Mapping[str, Any]) -> T:
-    """The dataclass `kind` of these values; an array stands for a tuple, and no number is below 0.
+    """The dataclass `kind` with these values; an array becomes a tuple, and no integer can be below 0.
 
-    A document with the right digest may still be malformed, if its source is. An entry of another type would be refused
-    by no reader, and fail in every page that shows it.
+    A document with the right digest can still be malformed, if its source is. Without this check a value of the wrong
+    type would be loaded, and fail in every page that shows it.
 
     Raises:
-        TypeError: `values` is no object, a name is missing or unknown, or a value has another type.
+        TypeError: `values` is not an object, a name is missing or unknown, or a value has another type.
 
     >>> from shards.generations.reference import CellCount
     >>> make_entry(CellCount, {"secteur": "62", "sous_secteur": None, "n": 3}).n
@@ -283,13 +297,13 @@ def make_entry(kind: type[T], values: Mapping[str, Any]) -> T:
     TypeError: n = '3' of a CellCount is not of the type int
     """
     if not isinstance(values, dict):
-        raise TypeError(f"{_shown(values)} is no {kind.__name__}")
-    types = _types(cast(Hashable, kind))
+        raise TypeError(f"{_describe_value(values)} is not a {kind.__name__}")
+    types = _field_types(cast(Hashable, kind))
     for name, value in values.items():
         if name in types and not _has_type(value, types[name]):
-            wanted = getattr(types[name], "__name__", str(types[name]))
+            expected = getattr(types[name], "__name__", str(types[name]))
             raise TypeError(
-                f"{name} = {_shown(value)} of a {kind.__name__} is not of the type {wanted}"
+                f"{name} = {_describe_value(value)} of a {kind.__name__} is not of the type {expected}"
             )
     return kind(
         **{name: tuple(value) if type(value) is list else value for name, value in values.items()}
@@ -297,29 +311,32 @@ def make_entry(kind: type[T], values: Mapping[str, Any]) -> T:
 
 
 @cache
-def _types(kind: Hashable) -> Mapping[str, Any]:
+def _field_types(kind: Hashable) -> Mapping[str, Any]:
+    """The types of the fields of a dataclass, by name."""
     return get_type_hints(kind)
 
 
-def _has_type(value: Any, wanted: Any) -> bool:
-    origin, arguments = get_origin(wanted), get_args(wanted)
+def _has_type(value: Any, expected: Any) -> bool:
+    """Whether a JSON value has the type of a dataclass field."""
+    origin, arguments = get_origin(expected), get_args(expected)
     if origin is Literal:
         return value in arguments if isinstance(value, str) else False
     if origin in (Union, UnionType):
-        return any(_has_type(value, one) for one in arguments)
+        return any(_has_type(value, argument) for argument in arguments)
     if origin is tuple:  # of any number of values of one type
         return isinstance(value, list | tuple) and all(
-            _has_type(one, arguments[0]) for one in value
+            _has_type(item, arguments[0]) for item in value
         )
     if origin is not None:  # a mapping
         return isinstance(value, dict) and all(
-            _has_type(name, arguments[0]) and _has_type(one, arguments[1])
-            for name, one in value.items()
+            _has_type(name, arguments[0]) and _has_type(item, arguments[1])
+            for name, item in value.items()
         )
-    if wanted is int:
+    if expected is int:
         return type(value) is int and value >= 0
-    return isinstance(value, wanted)
+    return isinstance(value, expected)
 
 
-def _shown(value: Any) -> str:
-    return repr(value)[:_SHOWN]
+def _describe_value(value: Any) -> str:
+    """A value for a message, cut to _MOST_SHOWN characters."""
+    return repr(value)[:_MOST_SHOWN]

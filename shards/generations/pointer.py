@@ -1,7 +1,7 @@
-"""The file DATA/CURRENT: the published generation, and the older ones that are kept.
+"""The file DATA/CURRENT: the published generation, and older generations that are kept.
 
 The file is one line of JSON and is replaced by one rename. It is the only place with the time of publication, because
-generations contain none of their own. Beside it a mirror notes when it last had what its source publishes.
+generations contain no time. A mirror also notes the last time at which it was equal to its source, in DATA/.mirrored.
 """
 
 import re
@@ -17,6 +17,7 @@ from shards.errors import CorruptError, GenerationError
 from shards.generations import atomic_files
 
 CURRENT: Final = "CURRENT"
+# The file with the last time at which a mirror was equal to its source.
 MIRRORED: Final = ".mirrored"
 
 _NAME: Final = re.compile(r"[0-9a-f]{16}")
@@ -39,7 +40,7 @@ class Pointer:
     older: tuple[str, ...] = ()
 
     @property
-    def kept_generations(self) -> tuple[str, ...]:
+    def generations(self) -> tuple[str, ...]:
         """All generations that are kept, the published one first."""
         return (self.generation, *([self.previous] if self.previous else ()), *self.older)
 
@@ -57,7 +58,7 @@ def read(data: Path) -> Pointer | None:
     try:
         document = orjson.loads(packed)
         pointer = Pointer(**{**document, "older": tuple(document.get("older", ()))})
-        if not all(is_name(name) for name in pointer.kept_generations):
+        if not all(is_name(name) for name in pointer.generations):
             raise ValueError("a generation is 16 hexadecimal digits")
         return pointer
     except (AttributeError, TypeError, ValueError) as error:
@@ -97,7 +98,7 @@ def check_name(text: str) -> str:
     """
     if not is_name(text):
         raise GenerationError(
-            f"{text!r} is no name of a generation: 16 hexadecimal digits, as "
+            f"{text!r} is not a name of a generation: 16 hexadecimal digits, as "
             "`python -m shards list` writes them"
         )
     return text
@@ -109,28 +110,30 @@ def current_name(data: Path) -> str | None:
     return pointer.generation if pointer else None
 
 
-def point_to(data: Path, generation: str, behind: Sequence[str] = ()) -> Pointer:
-    """Publish `generation`, by one rename.
+def point_to(data: Path, generation: str, older: Sequence[str] = ()) -> Pointer:
+    """Publish `generation` by one rename of CURRENT; return the new content of CURRENT.
 
     Args:
-        behind: the generations to keep, the previous one first; `generation` itself is left out.
+        older: the generations to keep, the previous generation first; `generation` itself is left out.
     """
-    others = tuple(dict.fromkeys(name for name in behind if name != generation))
-    now = datetime.now(UTC).isoformat(timespec="seconds")
-    pointer = Pointer(generation, others[0] if others else None, now, others[1:])
+    older_names = tuple(dict.fromkeys(name for name in older if name != generation))
+    published = datetime.now(UTC).isoformat(timespec="seconds")
+    pointer = Pointer(
+        generation, older_names[0] if older_names else None, published, older_names[1:]
+    )
     _write(data, pointer)
     return pointer
 
 
-def forget(data: Path, pointer: Pointer, kept: Collection[str]) -> None:
-    """Remove the generations behind the published one from CURRENT that are not in `kept`."""
-    behind = [name for name in pointer.kept_generations[1:] if name in kept]
-    previous, older = behind[0] if behind else None, tuple(behind[1:])
+def forget(data: Path, pointer: Pointer, remaining: Collection[str]) -> None:
+    """Rewrite CURRENT without the older generations that are not in `remaining`."""
+    names = [name for name in pointer.generations[1:] if name in remaining]
+    previous, older = names[0] if names else None, tuple(names[1:])
     _write(data, replace(pointer, previous=previous, older=older))
 
 
 def note_mirrored(data: Path, now: datetime) -> None:
-    """Note that the mirror `data` has what its source publishes.
+    """Note that the mirror `data` has the generation that its source publishes.
 
     Raises:
         OSError: the disk failed.
@@ -138,14 +141,15 @@ def note_mirrored(data: Path, now: datetime) -> None:
     atomic_files.write(data / MIRRORED, f"{now.isoformat(timespec='seconds')}\n".encode())
 
 
-def mirrored_at(data: Path) -> datetime | None:
-    """When the mirror `data` last had what its source publishes; None if that is not known."""
+def last_mirror_time(data: Path) -> datetime | None:
+    """The last time at which the mirror `data` had the generation of its source; None if unknown."""
     try:
-        noted = datetime.fromisoformat((data / MIRRORED).read_text(encoding="utf-8").strip())
-    except (OSError, ValueError):  # never, or damaged: the next look writes it again
+        mirrored = datetime.fromisoformat((data / MIRRORED).read_text(encoding="utf-8").strip())
+    except (OSError, ValueError):  # absent or damaged: the next round writes it again
         return None
-    return noted if noted.tzinfo else None
+    return mirrored if mirrored.tzinfo else None
 
 
 def _write(data: Path, pointer: Pointer) -> None:
+    """Replace CURRENT."""
     atomic_files.write(data / CURRENT, orjson.dumps(asdict(pointer)) + b"\n")

@@ -1,7 +1,7 @@
 """The reference lists of a generation: countries, sectors, sub-sectors, and the companies in each of them.
 
 The build writes them from `seeds/` into `reference.json`, and the server reads them there, so the lists always fit the
-shards beside them. Codes are NACE divisions and groups; labels are what callers see and send.
+shards of the generation. Codes are NACE divisions and groups; callers see and send labels.
 """
 
 import re
@@ -13,7 +13,7 @@ import orjson
 
 from shards.generations.manifest import make_entry
 
-_CODE: Final = re.compile("[A-Z]{2}")
+_COUNTRY_CODE: Final = re.compile("[A-Z]{2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class Secteur:
 
 @dataclass(frozen=True, slots=True)
 class SousSecteur:
-    """A sub-sector: its NACE group, the division it belongs to, its French label."""
+    """A sub-sector: its NACE group (`code`), its division (`secteur`), its French label."""
 
     code: str
     secteur: str
@@ -50,7 +50,7 @@ class SousSecteur:
 
 @dataclass(frozen=True, slots=True)
 class CellCount:
-    """The number of companies of a sub-sector of a sector in one country; None means without."""
+    """The number of companies of a sub-sector of a sector in one country; None means no sector, no sub-sector."""
 
     secteur: str | None
     sous_secteur: str | None
@@ -85,7 +85,8 @@ def load(packed: bytes) -> Reference:
     """The reference lists that these bytes encode.
 
     Raises:
-        AttributeError, KeyError, TypeError, ValueError: they encode no such lists, or an entry refers to none.
+        AttributeError, KeyError, TypeError, ValueError: they encode no reference lists, or an entry names a country
+            or sector that is not valid.
     """
     document: dict[str, Any] = orjson.loads(packed)
     reference = Reference(
@@ -97,16 +98,19 @@ def load(packed: bytes) -> Reference:
             for iso2, cells in document["counts"].items()
         },
     )
-    # A code becomes the name of a file.
+    # A country code becomes the name of a file, so a path must not pass as a code.
     isos = [pays.iso2 for pays in reference.pays]
     for iso2 in isos:
-        if not _CODE.fullmatch(iso2) or iso2 not in reference.counts:
-            raise ValueError(f"{iso2!r} is no code of a country, or is not counted")
-    sectors = {one.code for one in reference.secteurs}
-    for name, codes in (("country", isos), ("sector", [one.code for one in reference.secteurs])):
+        if not _COUNTRY_CODE.fullmatch(iso2) or iso2 not in reference.counts:
+            raise ValueError(f"{iso2!r} is not a country code, or has no counts")
+    sectors = {secteur.code for secteur in reference.secteurs}
+    for name, codes in (
+        ("country", isos),
+        ("sector", [secteur.code for secteur in reference.secteurs]),
+    ):
         if len(set(codes)) < len(codes):
-            raise ValueError(f"a code of a {name} is there twice")
+            raise ValueError(f"a code of a {name} is listed twice")
     for group in reference.sous_secteurs:
         if group.secteur not in sectors:
-            raise ValueError(f"{group.secteur!r} of the sub-sector {group.code!r} is no sector")
+            raise ValueError(f"{group.secteur!r} of the sub-sector {group.code!r} is not a sector")
     return reference

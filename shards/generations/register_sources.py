@@ -1,8 +1,8 @@
 """The registers that a generation is made of: licences, files and their dates (X9 of the extensions).
 
-An import writes `sources.json` beside its tables, by the path of the table. A build carries the entries into the
-generation, by country; the server reads them there. The time of an import is in these files and in no table, so the
-same files give the same tables whenever they are imported.
+An import writes `sources.json` to the folder of its tables, with entries by the path of a table. A build copies the
+entries into the generation, by country, where the server reads them. The time of an import is in these files and in no
+table, so the same files give the same tables at any time of import.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,12 +16,13 @@ import orjson
 from shards.generations.manifest import make_entry
 
 SOURCES: Final = "sources.json"
-COMPANIES: Final = "companies"  # a table
+COMPANIES: Final = "companies"  # the name of the table of companies
 
-# How the date of a file is known: from the file itself, from its name, as the operator said; or it is not known.
-# The time at which a file was copied is no date of it.
+# The origin of the date of a file: the file itself, its name, the operator, or unknown. The time at which a file was
+# copied is not its date.
 DateOrigin = Literal["contenu", "nom", "indiquee", "inconnue"]
-_COPIED: Final = "modification"  # an origin of older imports: the time of the copy
+# Older imports wrote this origin, and as the date the time of the copy. Such a date is read as unknown.
+_COPIED: Final = "modification"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +30,7 @@ class RegisterFile:
     """A published file that an import read.
 
     Attributes:
-        date: ISO 8601, to the day or, where no more is known, to the month or the year; None if unknown.
+        date: ISO 8601, to the day, else to the month or the year; None if unknown.
         octets: its size in bytes; `blake3` is its digest in hexadecimal.
     """
 
@@ -45,13 +46,13 @@ class RegisterImport:
     """One import of a register; the names of the attributes are those of the JSON.
 
     Attributes:
-        source: its name in `python -m pipeline import`.
-        table: what it gives: `companies` or `comptes`.
-        adresse: where its files are published; "" where they have no fixed address.
-        attribution: the words that the licence demands, in French; `attribution_en` in English.
-        complement: the countries whose own register it only completes, `*` for all.
+        source: the name of the register in `python -m pipeline import`.
+        table: the table that it writes: `companies` or `comptes`.
+        adresse: the address where its files are published; "" if they have no fixed address.
+        attribution: the attribution that the licence requires, in French; `attribution_en` in English.
+        complement: the countries whose register this import only completes, `*` for all.
         importe: the time of the import (ISO 8601, UTC).
-        lignes: the rows in the table; in a generation those of one country.
+        lignes: the rows in the table; in a generation the rows of one country.
     """
 
     source: str
@@ -69,11 +70,11 @@ class RegisterImport:
 
     @property
     def date(self) -> str | None:
-        """The date of the edition: the oldest of its files; None if no file tells one."""
+        """The date of the edition: the oldest date of its files; None if no file has a date."""
         return min((file.date for file in self.fichiers if file.date), default=None)
 
     def completes(self, iso2: str) -> bool:
-        """Whether it only completes the register of a country."""
+        """Whether this import only completes the register of a country."""
         return iso2 in self.complement or "*" in self.complement
 
 
@@ -82,28 +83,29 @@ Imports = Mapping[str, Sequence[RegisterImport]]
 
 
 def country_date(imports: Sequence[RegisterImport], iso2: str) -> str | None:
-    """The oldest date among the files of the companies of a country; None where none is known.
+    """The oldest date of the files with the companies of a country; None if no date is known.
 
-    A source that completes another does not count beside it.
+    A source that only completes the register is ignored, unless there is no other source.
     """
-    own = [one for one in imports if one.table == COMPANIES]
-    own = [one for one in own if not one.completes(iso2)] or own
-    return min((one.date for one in own if one.date), default=None)
+    registers = [register for register in imports if register.table == COMPANIES]
+    registers = [register for register in registers if not register.completes(iso2)] or registers
+    return min((register.date for register in registers if register.date), default=None)
 
 
 def country_dates(generation: Path) -> dict[str, str | None]:
-    """`country_date` of each country of a generation; none where its folder has no sources that can be read."""
+    """`country_date` of each country of a generation; empty if its sources cannot be read."""
     try:
         imports = load((generation / SOURCES).read_bytes())
     except (OSError, ValueError):
         return {}
-    return {iso2: country_date(known, iso2) for iso2, known in imports.items()}
+    return {iso2: country_date(registers, iso2) for iso2, registers in imports.items()}
 
 
 def dump(imports: Imports) -> bytes:
     """The bytes of a `sources.json`; equal imports give equal bytes, whatever their order."""
     document = {
-        key: [asdict(one) for one in sorted(imports[key], key=_place)] for key in sorted(imports)
+        key: [asdict(register) for register in sorted(imports[key], key=_sort_key)]
+        for key in sorted(imports)
     }
     return orjson.dumps(document, option=orjson.OPT_INDENT_2)
 
@@ -112,27 +114,33 @@ def load(packed: bytes) -> dict[str, tuple[RegisterImport, ...]]:
     """The imports that these bytes encode.
 
     Raises:
-        ValueError: the bytes are no `sources.json`.
+        ValueError: the bytes are not the content of a `sources.json`.
     """
     try:
         document: dict[str, Any] = orjson.loads(packed)
-        return {key: tuple(map(_import, entries)) for key, entries in document.items()}
+        return {key: tuple(map(_make_import, entries)) for key, entries in document.items()}
     except (AttributeError, KeyError, TypeError) as error:
         raise ValueError(f"no sources of registers: {error}") from error
 
 
-def _import(entry: Mapping[str, Any]) -> RegisterImport:
-    return make_entry(RegisterImport, {**entry, "fichiers": tuple(map(_file, entry["fichiers"]))})
+def _make_import(entry: Mapping[str, Any]) -> RegisterImport:
+    """The import that a JSON object describes."""
+    return make_entry(
+        RegisterImport, {**entry, "fichiers": tuple(map(_make_file, entry["fichiers"]))}
+    )
 
 
-def _file(entry: Mapping[str, Any]) -> RegisterFile:
-    if entry["origine_date"] == _COPIED:
+def _make_file(entry: Mapping[str, Any]) -> RegisterFile:
+    """The file that a JSON object describes; its date must be valid."""
+    if entry["origine_date"] == _COPIED:  # the time of a copy is not the date of the file
         entry = {**entry, "date": None, "origine_date": "inconnue"}
     file = make_entry(RegisterFile, entry)
     if file.date is not None:
+        # `fromisoformat` reads complete days only, so a month or a year is completed to its first day.
         date.fromisoformat(file.date + "0001-01-01"[len(file.date) :])
     return file
 
 
-def _place(register: RegisterImport) -> tuple[str, str, str]:
+def _sort_key(register: RegisterImport) -> tuple[str, str, str]:
+    """The sort key of imports; `repr` makes the order total, so that equal imports give equal bytes."""
     return register.source, register.importe, repr(register)

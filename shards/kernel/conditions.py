@@ -1,8 +1,9 @@
-"""The conditions of a question in one shard, how many rows meet them, and the census of these rows.
+"""The conditions of a query in one shard, the number of rows that meet them, and the census of these rows.
 
-While a question is narrowed, every match lies in the scope of the source, and a row of the scope matches if it meets
-the conditions whose bits are in `need`: all rows of the scope meet the others. A condition that no row can meet ends
-the shard. What is marked meanwhile in the working memory is noted in the source, so that `search.clear` undoes it.
+A source (`ShardSearch`) is the state of the search in one shard. Its scope is the rows that can match: some parts of
+the shard, or all rows. A row of the scope matches if it meets the conditions whose bits are in `need`; every row of the
+scope meets the conditions without a bit. If no row can meet a condition, the shard has no matches. The source records
+which marks are set in the working memory, so that `search.clear_source` can reset the marks.
 """
 
 from __future__ import annotations
@@ -10,16 +11,16 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.codes import allowed_rows, code_at, narrow_scope, set_codes
+    from shards.kernel.codes import code_at, count_allowed_rows, narrow_scope, set_codes
     from shards.kernel.find import cell_of, key_step, lower_bound, raise_damaged, turnover_place
-    from shards.kernel.generate import choose, generate
-    from shards.kernel.names import find_named
-    from shards.kernel.rows import count_by_place, count_few, take
+    from shards.kernel.generate import choose_generator, generate
+    from shards.kernel.names import find_name_matches
+    from shards.kernel.rows import count_by_place, count_few, load_block
     from shards.kernel.types import *
 
 
-def reset(source: ShardSearch, shard: i64) -> i64:
-    """Make a source one of a shard of which nothing is known."""
+def reset_source(source: ShardSearch, shard: i64) -> i64:
+    """Prepare a source for a new search of a shard. Always returns 0."""
     source.shard = shard
     source.total = 0
     source.need = 0
@@ -45,12 +46,15 @@ def reset(source: ShardSearch, shard: i64) -> i64:
     return 0
 
 
-def set_cells(table: Table, source: ShardSearch, scratch: Scratch, value: i64) -> i64:
-    """Mark the cells of the scope, or unmark them."""
+def set_cell_marks(table: Table, source: ShardSearch, scratch: Scratch, value: i64) -> i64:
+    """Set the marks of the cells of the scope to `value`: 1 to mark the cells, 0 to remove the marks.
+
+    Always returns 0.
+    """
     shard = table.shards[source.shard]
     for i in range(source.part_count):
         part = table.parts[scratch.selected[source.part_first + i]]
-        for cell in range(part.first, part.end):
+        for cell in range(part.first_cell, part.end_cell):
             scratch.cells[shard.first_cell + cell] = value
     source.scoped = value
     return 0
@@ -59,12 +63,16 @@ def set_cells(table: Table, source: ShardSearch, scratch: Scratch, value: i64) -
 def set_scope(
     table: Table, question: KernelQuery, source: ShardSearch, scratch: Scratch, part_first: i64
 ) -> i64:
-    """The parts of a shard that the sectors or cells of a question choose; 0 if there is none."""
+    """Select the parts of a shard (sectors or cells) that the query allows; returns 0 if these have no rows, else 1.
+
+    The numbers of the parts are written to `scratch.selected` from `part_first` on. The source gets the sums of these
+    parts: rows, cells, rows with a turnover, rows with a website.
+    """
     shard = table.shards[source.shard]
     source.part_first = part_first
     source.size = shard.rows
     source.cell_count = shard.cell_count
-    source.with_ca = shard.known
+    source.with_ca = shard.turnover_count
     source.sites = shard.with_site
     if question.scope == EVERYWHERE:
         return 1
@@ -78,16 +86,16 @@ def set_scope(
             part_number: i64 = table.cell_parts[source.shard * table.cell_count + code]
         else:
             part_number = table.sector_parts[source.shard * table.sector_count + code]
-        if part_number < 0:
+        if part_number < 0:  # the shard has no such sector or cell
             continue
         part = table.parts[part_number]
         scratch.selected[part_first + source.part_count] = part_number
         source.part_count += 1
         source.size += part.stop - part.start
-        source.cell_count += part.end - part.first
+        source.cell_count += part.end_cell - part.first_cell
         source.with_ca += part.with_ca
         source.sites += part.sites
-    if source.size == shard.rows:
+    if source.size == shard.rows:  # the parts are the complete shard, so nothing is to be tested
         source.part_count = 0
     elif source.size:
         source.need |= SCOPE
@@ -95,7 +103,12 @@ def set_scope(
 
 
 def set_bounds(shard: ShardArrays, question: KernelQuery, source: ShardSearch) -> i64:
-    """The bounds of turnover and headcount as places of their orders; 0 if none lies between."""
+    """Set the conditions on turnover, headcount and website; returns 0 if no row is within the bounds.
+
+    Bounds of turnover and headcount become places in the orders `ca_desc` and `effectif_desc`. Headcount and website
+    also become a range of facts. The fact of a row is its headcount code, plus `site_bit` if it has a website; the mask
+    removes `site_bit` if the query does not ask for a website.
+    """
     if question.has_turnover:
         source.need |= TURNOVER
         source.turnover_first = turnover_place(shard, question.turnover_low, 0)
@@ -111,11 +124,12 @@ def set_bounds(shard: ShardArrays, question: KernelQuery, source: ShardSearch) -
         source.headcount_end = shard.steps[EFFECTIF][end]
         if source.headcount_first >= source.headcount_end:
             return 0
-        # The code of a headcount counts from the least one, a step from the greatest (FORMAT.md §7).
-        last: i64 = shard.step_count[EFFECTIF] + 1
+        # Headcount codes ascend from the least headcount, steps descend from the greatest (FORMAT.md §7), so the code
+        # and the step of a headcount have a constant sum.
+        code_sum: i64 = shard.step_count[EFFECTIF] + 1
         source.fact_mask = shard.site_bit - 1
-        source.fact_low = last - end
-        source.fact_high = last - first
+        source.fact_low = code_sum - end
+        source.fact_high = code_sum - first
         if question.website:
             source.fact_mask += shard.site_bit
             source.fact_low += shard.site_bit
@@ -129,30 +143,31 @@ def set_bounds(shard: ShardArrays, question: KernelQuery, source: ShardSearch) -
 
 
 def count_within(places: u32s, size: i64, first: i64, end: i64) -> i64:
-    """How many of the ascending places lie in [first, end)."""
+    """How many of the `size` ascending places are in [first, end)."""
     start: i64 = lower_bound(places, 0, size, first)
     return lower_bound(places, start, size, end) - start
 
 
-def coded_total(shard: ShardArrays, source: ShardSearch, scratch: Scratch) -> i64:
-    """How many rows match, where a count of the file says it; else -1."""
+def total_by_codes(shard: ShardArrays, source: ShardSearch, scratch: Scratch) -> i64:
+    """The number of matches if only codes are tested and stored counts give this number; else -1."""
     if source.need == SCOPE | CODES and source.columns == 1 << NACE:
         return source.activities
     for column in range(COLUMNS):
         if source.need == CODES and source.columns == 1 << column and column != ACTIF:
-            return allowed_rows(shard, source, scratch, column)
+            return count_allowed_rows(shard, source, scratch, column)
     return -1
 
 
-def known_total(
+def total_without_scan(
     shard: ShardArrays, question: KernelQuery, source: ShardSearch, scratch: Scratch
 ) -> i64:
-    """How many rows match, where no row has to be looked at for that; else -1."""
+    """The number of matches if stored sizes and counts give this number, so that no row is tested; else -1."""
     need: i64 = source.need
+    # These conditions need a test of rows: `q`, `ids`, and bounds of headcount within a scope.
     if need & (NAME | GIVEN) or (need & SCOPE and source.headcount_first >= 0):
         return -1
     if need & CODES:
-        return coded_total(shard, source, scratch)
+        return total_by_codes(shard, source, scratch)
     if need & SCOPE:
         if not need & TURNOVER:
             return source.sites if question.website else source.size
@@ -176,8 +191,8 @@ def known_total(
     return source.headcount_end - source.headcount_first
 
 
-def take_given(question: KernelQuery, source: ShardSearch, scratch: Scratch) -> i64:
-    """List the rows of `ids`; returns their number."""
+def list_given_rows(question: KernelQuery, source: ShardSearch, scratch: Scratch) -> i64:
+    """Append the rows of the companies in `ids` to `scratch.rows`; returns the number of these rows."""
     first: i64 = question.given_starts[source.shard]
     end: i64 = question.given_starts[source.shard + 1]
     source.need |= GIVEN
@@ -199,8 +214,12 @@ def count_matches(
     part_first: i64,
     count: i64,
 ) -> i64:
-    """Find how many rows of a shard match; `count` rows will be asked for at most."""
+    """Set `source.total` to the number of matches of a shard; the caller will read at most `count` rows.
+
+    Returns the total, or TOO_DEAR if the search exceeds its budget.
+    """
     shard = table.shards[source.shard]
+    # Prepare one condition after the other, as long as rows can meet them all.
     if not shard.rows:
         return 0
     if not set_scope(table, question, source, scratch, part_first):
@@ -213,30 +232,30 @@ def count_matches(
         return 0
     if source.columns:
         source.need |= CODES
-    if question.given and not take_given(question, source, scratch):
+    if question.has_ids and not list_given_rows(question, source, scratch):
         return 0
     if question.word_count:
-        if find_named(shard, question, source, scratch, count) == TOO_DEAR:
+        if find_name_matches(shard, question, source, scratch, count) == TOO_DEAR:
             return TOO_DEAR
         if not source.total:
             return 0
         source.need |= NAME
-        if source.need == NAME:
+        if source.need == NAME:  # no other condition
             return source.total
     if source.need & SCOPE:
-        set_cells(table, source, scratch, 1)
-    known: i64 = known_total(shard, question, source, scratch)
-    if known >= 0:
-        source.total = known
-        return known
-    choose(table, question, source)
+        set_cell_marks(table, source, scratch, 1)
+    total: i64 = total_without_scan(shard, question, source, scratch)
+    if total >= 0:
+        source.total = total
+        return total
+    choose_generator(table, question, source)
     scratch.spent += source.cost
     if scratch.spent > question.budget:
         return TOO_DEAR
-    # What is counted faster than it is listed is listed only if a page needs it.
+    # If counting is faster than listing, `room` is 0, and rows are listed only when a page needs them.
     room: i64 = question.room
-    sparse: i64 = source.need & CODES and source.code_share < question.sparse
-    if source.generator == SPANS and not sparse and source.need & (FACTS | NAME) != FACTS | NAME:
+    is_sparse: i64 = source.need & CODES and source.code_share < question.sparse
+    if source.generator == SPANS and not is_sparse and source.need & (FACTS | NAME) != FACTS | NAME:
         room = 0
     if source.generator == BY_TURNOVER and not source.need & (SCOPE | NAME | CODES):
         room = 0
@@ -245,55 +264,70 @@ def count_matches(
 
 
 def take_census(table: Table, question: KernelQuery, source: ShardSearch, scratch: Scratch) -> i64:
-    """Add the matches of a source to the counts of each kind that is asked for, or leave them listed."""
+    """Add the matches of a source to the counts of each kind of the census; with LISTED, leave the matches listed.
+
+    Returns TOO_DEAR if the search exceeds its budget, else 0.
+    """
     shard = table.shards[source.shard]
-    whole: i64 = source.need & ~SCOPE == 0 and not question.census & LISTED
-    start: i64 = scratch.used
-    if not whole or source.need:
+    # Every row of the scope matches, and no list is wanted, so the scope is counted without a list.
+    is_whole_scope: i64 = source.need & ~SCOPE == 0 and not question.census & LISTED
+    list_start: i64 = scratch.used
+    if not is_whole_scope or source.need:
         scratch.spent += question.listed_cost * source.total
         if scratch.spent > question.budget:
             return TOO_DEAR
-    if not whole and not source.listed:
-        choose(table, question, source)
+    if not is_whole_scope and not source.listed:
+        choose_generator(table, question, source)
         generate(table, source, scratch, scratch.rows_size)
         if not source.listed:
             raise_damaged()
     for kind in range(KINDS):
         if not (question.census >> kind) & 1:
             continue
-        if not whole:
+        if not is_whole_scope:
             count_listed(shard, source, scratch, kind)
         elif not source.need:
-            count_runs(shard, scratch, kind, 0, shard.run_count[kind])
+            add_slot_sizes(shard, scratch, kind, 0, shard.run_count[kind])
         else:
-            count_parts(table, source, scratch, kind)
-    if not question.limit and not question.census & LISTED and scratch.used > start:
+            count_scope(table, source, scratch, kind)
+    # Neither a page nor a list is wanted, so the rows of this shard make room for those of the next.
+    if not question.limit and not question.census & LISTED and scratch.used > list_start:
         source.listed = 0
-        scratch.used = start
+        scratch.used = list_start
     return 0
 
 
-def count_runs(shard: ShardArrays, scratch: Scratch, kind: i64, first: i64, end: i64) -> i64:
-    """Count all rows of the slots [first, end) of a kind."""
+def add_slot_sizes(shard: ShardArrays, scratch: Scratch, kind: i64, first: i64, end: i64) -> i64:
+    """Add the sizes of the slots [first, end) of a kind to their counts, because all rows of these slots match.
+
+    Always returns 0.
+    """
     ends = shard.run_ends[kind]
-    base: i64 = shard.first_count[kind]
+    first_slot: i64 = shard.first_count[kind]
     for slot in range(first, end):
-        scratch.counts[base + slot] += ends[slot + 1]
-        scratch.counts[base + slot] -= ends[slot]
+        scratch.counts[first_slot + slot] += ends[slot + 1]
+        scratch.counts[first_slot + slot] -= ends[slot]
     return 0
 
 
-def count_parts(table: Table, source: ShardSearch, scratch: Scratch, kind: i64) -> i64:
-    """Count all rows of the scope; those of cells and activities are known, others are looked at."""
+def count_scope(table: Table, source: ShardSearch, scratch: Scratch, kind: i64) -> i64:
+    """Count all rows of the scope by slot of a kind, in `Scratch.counts`, because every row of the scope matches.
+
+    Cells and activities have stored sizes; for other kinds each row is read. Always returns 0.
+    """
     shard = table.shards[source.shard]
     for i in range(source.part_count):
         part = table.parts[scratch.selected[source.part_first + i]]
         if kind == BY_CELL:
-            count_runs(shard, scratch, kind, part.first, part.end)
+            add_slot_sizes(shard, scratch, kind, part.first_cell, part.end_cell)
             continue
         if kind == NACE:
-            count_runs(
-                shard, scratch, kind, shard.pair_cells[part.first], shard.pair_cells[part.end]
+            add_slot_sizes(
+                shard,
+                scratch,
+                kind,
+                shard.pair_cells[part.first_cell],
+                shard.pair_cells[part.end_cell],
             )
             continue
         first: i64 = part.start
@@ -307,26 +341,29 @@ def count_parts(table: Table, source: ShardSearch, scratch: Scratch, kind: i64) 
 
 
 def count_listed(shard: ShardArrays, source: ShardSearch, scratch: Scratch, kind: i64) -> i64:
-    """Count the rows that are listed."""
+    """Count the rows in the list of a source by slot of a kind, as `count_block`; always returns 0."""
     first: i64 = source.list_first
     end: i64 = first + source.list_count
     while first < end:
         count: i64 = BLOCK if first + BLOCK < end else end - first
-        take(shard, scratch, scratch.rows, first, count)
+        load_block(shard, scratch, scratch.rows, first, count)
         count_block(shard, scratch, kind, count)
         first += count
     return 0
 
 
 def count_block(shard: ShardArrays, scratch: Scratch, kind: i64, count: i64) -> i64:
-    """Count the rows of the block."""
+    """Count the `count` rows of the block by slot of a kind, in `Scratch.counts`; always returns 0.
+
+    The slots of a kind are the codes of a column, the bands of an order, or the cells (`types.BY_CELL`).
+    """
     if kind in (BY_CELL, NACE):
         return count_by_cell(shard, scratch, kind, count)
     if kind >= COLUMNS:
         return count_by_place(shard, scratch, kind, count)
     block = scratch.block
     counts = scratch.counts
-    base: i64 = shard.first_count[kind]
+    first_slot: i64 = shard.first_count[kind]
     slots: i64 = shard.run_count[kind]
     slot: i64
     if shard.code_width[kind] == 1 and slots <= FEW_SLOTS:
@@ -337,33 +374,37 @@ def count_block(shard: ShardArrays, scratch: Scratch, kind: i64, count: i64) -> 
             slot = small[block[i]]
             if slot >= slots:
                 raise_damaged()
-            counts[base + slot] += 1
+            counts[first_slot + slot] += 1
     elif shard.code_width[kind] == 2:
         half = shard.half[kind]
         for i in range(count):
             slot = half[block[i]]
             if slot >= slots:
                 raise_damaged()
-            counts[base + slot] += 1
+            counts[first_slot + slot] += 1
     else:
         for i in range(count):
             slot = shard.broad[kind][block[i]]
             if slot >= slots:
                 raise_damaged()
-            counts[base + slot] += 1
+            counts[first_slot + slot] += 1
     return 0
 
 
 def count_by_cell(shard: ShardArrays, scratch: Scratch, kind: i64, count: i64) -> i64:
-    """Count the rows of the block by cell, or by the activities of their cells."""
+    """Count the rows of the block by cell (`kind` BY_CELL), or by cell and activity (`kind` NACE), in `Scratch.counts`.
+
+    Always returns 0.
+    """
     block = scratch.block
     counts = scratch.counts
-    base: i64 = shard.first_count[kind]
+    first_slot: i64 = shard.first_count[kind]
     width: i64 = shard.code_width[NACE] if kind == NACE else 0
     slot: i64 = 0
     slots: i64 = 0
     first: i64 = 0
     stop: i64 = 0
+    # The rows [first, stop) are in the same cell as the last row; the slots of this cell are [slot, slots).
     for i in range(count):
         row: i64 = block[i]
         if row < first or row >= stop:
@@ -379,5 +420,5 @@ def count_by_cell(shard: ShardArrays, scratch: Scratch, kind: i64, count: i64) -
             code = code_at(shard, NACE, row)
         if slot + code >= slots:
             raise_damaged()
-        counts[base + slot + code] += 1
+        counts[first_slot + slot + code] += 1
     return 0

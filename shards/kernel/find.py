@@ -11,7 +11,7 @@ if not cython.compiled:
 
 
 def raise_damaged() -> i64:
-    """Raise for an index that a file holds and an array does not have."""
+    """Raise CorruptError, because an index in the file is outside its array."""
     raise CorruptError(
         "a shard refers to a row, a word or a place that it does not have; run "
         "`python -m shards verify`, then build or fetch the generation again"
@@ -22,7 +22,7 @@ def raise_damaged() -> i64:
 
 
 def lower_bound(numbers: u32s, first: i64, end: i64, least: i64) -> i64:
-    """The first place of [first, end) whose number is at least `least`; `end` if there is none."""
+    """The first place in [first, end) whose number is at least `least`; `end` if all numbers are less."""
     while first < end:
         middle: i64 = (first + end) >> 1
         if numbers[middle] < least:
@@ -33,7 +33,7 @@ def lower_bound(numbers: u32s, first: i64, end: i64, least: i64) -> i64:
 
 
 def lower_key(keys: u64s, end: i64, least: u64) -> i64:
-    """`lower_bound` among 64-bit keys, from the first one on."""
+    """The index of the first of `end` ascending keys that is at least `least`; `end` if all keys are less."""
     first: i64 = 0
     while first < end:
         middle: i64 = (first + end) >> 1
@@ -45,7 +45,10 @@ def lower_key(keys: u64s, end: i64, least: u64) -> i64:
 
 
 def turnover_place(shard: ShardArrays, key: f64, after: i64) -> i64:
-    """Where the rows with this turnover key begin in `ca_desc`, or end if `after`."""
+    """The place in `ca_desc` where the rows with this key begin; if `after` is 1, where these rows end.
+
+    A key is a negated turnover, so keys ascend in `ca_desc`. If no row has the key, this is where such rows would be.
+    """
     keys = shard.turnover_keys
     first: i64 = 0
     end: i64 = shard.step_count[0]
@@ -56,13 +59,13 @@ def turnover_place(shard: ShardArrays, key: f64, after: i64) -> i64:
         else:
             end = middle
     place: i64 = shard.steps[0][first]
-    if place > shard.known:
+    if place > shard.turnover_count:
         raise_damaged()
     return place
 
 
 def key_step(keys: i32s, end: i64, key: i64, after: i64) -> i64:
-    """The first of `end` ascending keys that is at least `key`, or greater if `after`."""
+    """The index of the first of `end` ascending keys that is at least `key`; if `after` is 1, greater than `key`."""
     first: i64 = 0
     while first < end:
         middle: i64 = (first + end) >> 1
@@ -74,7 +77,7 @@ def key_step(keys: i32s, end: i64, key: i64, after: i64) -> i64:
 
 
 def date_place(shard: ShardArrays, key: i64, after: i64) -> i64:
-    """Where the rows with this key begin in `recent`, or end if `after`."""
+    """The place in `recent` where the rows with this key begin; if `after` is 1, where these rows end."""
     step: i64 = key_step(shard.date_keys, shard.step_count[RECENT], key, after)
     place: i64 = shard.steps[RECENT][step]
     if place > shard.rows:
@@ -83,7 +86,7 @@ def date_place(shard: ShardArrays, key: i64, after: i64) -> i64:
 
 
 def cell_of(shard: ShardArrays, row: i64) -> i64:
-    """The cell of a row: that of the first of 64 rows, or one of the next."""
+    """The cell of a row, searched upwards from the stored cell of row 64 × (row // 64)."""
     cell: i64 = shard.cell_marks[row >> 6]
     while row >= shard.cell_stops[cell]:
         cell += 1
@@ -94,32 +97,33 @@ def cell_of(shard: ShardArrays, row: i64) -> i64:
 
 
 def step_at(shard: ShardArrays, tri: i64, place: i64) -> i64:
-    """The step of the order in which `place` lies."""
+    """The step that contains `place`: the index of the distinct key at this place of an order."""
     steps = shard.steps[tri]
-    found: i64 = lower_bound(steps, 0, shard.step_count[tri] + 1, place + 1) - 1
-    if found < 0 or found >= shard.step_count[tri]:
+    step: i64 = lower_bound(steps, 0, shard.step_count[tri] + 1, place + 1) - 1
+    if step < 0 or step >= shard.step_count[tri]:
         raise_damaged()
-    return found
+    return step
 
 
 def ascending_place(shard: ShardArrays, place: i64) -> i64:
-    """The place in `ca_asc` of the row that stands at `place` of `ca_desc` (FORMAT.md §7)."""
-    if place >= shard.known:
+    """The place in `ca_asc` of the row at `place` of `ca_desc` (FORMAT.md §7)."""
+    if place >= shard.turnover_count:
         return place
     step: i64 = step_at(shard, 0, place)
     start: i64 = shard.steps[0][step]
     stop: i64 = shard.steps[0][step + 1]
-    found: i64 = shard.known - stop + (place - start)
-    if found < 0 or found >= shard.known:
+    # The steps are in reverse order, the rows of equal turnovers within a step are not.
+    ascending: i64 = shard.turnover_count - stop + (place - start)
+    if ascending < 0 or ascending >= shard.turnover_count:
         raise_damaged()
-    return found
+    return ascending
 
 
 def sort_key(shard: ShardArrays, tri: i64, row: i64) -> f64:
-    """What rows of different countries are merged by, in any order but `nom`; infinite for null."""
+    """The key by which rows of different countries are merged, in any order except `nom`; infinite for null."""
     place: i64 = shard.rank[tri][row]
     if place >= shard.steps[tri][shard.step_count[tri]]:
-        return INFINITY
+        return INFINITY  # the row is null in this order
     step: i64 = step_at(shard, tri, place)
     if tri == CA_ASC:
         return -shard.turnover_keys[step]
@@ -138,24 +142,27 @@ def sort_key(shard: ShardArrays, tri: i64, row: i64) -> f64:
 
 
 def compare(data: u8s, size: i64, place: i64, text: u8s, start: i64, length: i64) -> i64:
-    """-1, 0 or 1: how the bytes of `data` from `place` on compare with text[start:][:length]."""
+    """Compare data[place:] with text[start:][:length]: -1, 0 or 1; 0 also if `data` continues after this text.
+
+    `data` has `size` bytes; if it ends before the text does, the result is -1.
+    """
     for i in range(length):
         if place + i >= size:
             return -1
-        one: i64 = data[place + i]
-        other: i64 = text[start + i]
-        if one != other:
-            return -1 if one < other else 1
+        byte: i64 = data[place + i]
+        text_byte: i64 = text[start + i]
+        if byte != text_byte:
+            return -1 if byte < text_byte else 1
     return 0
 
 
 def id_place(shard: ShardArrays, index: i64) -> i64:
-    """Where the identifier `index` begins."""
+    """The position in `ids` where the text of identifier `index` begins."""
     return index * shard.id_width if shard.id_width else shard.id_starts[index]
 
 
 def suffix_key(text: u8s, start: i64, length: i64) -> u64:
-    """The first 8 bytes from `start` on as a number, filled up with zeros."""
+    """The first 8 bytes of text[start:][:length] as a big-endian number, padded with zeros."""
     key: u64 = 0
     for i in range(8):
         key = key << 8
@@ -165,9 +172,10 @@ def suffix_key(text: u8s, start: i64, length: i64) -> u64:
 
 
 def first_suffix(shard: ShardArrays, low: u64, text: u8s, start: i64, length: i64) -> i64:
-    """How many suffixes come before this text; `low` is its first 8 bytes, as a number."""
-    keys: i64 = (shard.suffix_count + SAMPLED - 1) // SAMPLED
-    place: i64 = SAMPLED * lower_key(shard.suffix_keys, keys, low)
+    """The number of suffixes that sort before text[start:][:length]; `low` is the first 8 bytes of this text."""
+    key_count: i64 = (shard.suffix_count + SAMPLED - 1) // SAMPLED
+    # The sampled suffix before `place` sorts before the text; if 8 bytes decide, the one at `place` does not.
+    place: i64 = SAMPLED * lower_key(shard.suffix_keys, key_count, low)
     first: i64 = place - SAMPLED + 1 if place else 0
     end: i64 = place if length <= 8 and place < shard.suffix_count else shard.suffix_count
     while first < end:
@@ -179,12 +187,17 @@ def first_suffix(shard: ShardArrays, low: u64, text: u8s, start: i64, length: i6
     return first
 
 
-def last_suffix(
+def end_of_suffixes(
     shard: ShardArrays, first: i64, high: u64, text: u8s, start: i64, length: i64
 ) -> i64:
-    """Where the suffixes end that begin with this text, the first of which is `first`."""
-    keys: i64 = (shard.suffix_count + SAMPLED - 1) // SAMPLED
-    end: i64 = SAMPLED * lower_key(shard.suffix_keys, keys, high)
+    """The end of the suffixes that begin with text[start:][:length], of which `first` is the first.
+
+    The first 8 bytes of each of these suffixes, as a number, are below `high` (`strings.bounds`).
+    """
+    key_count: i64 = (shard.suffix_count + SAMPLED - 1) // SAMPLED
+    # The sampled suffix at `end` sorts after these suffixes. If 8 bytes decide, the sampled suffix before it is one of
+    # them, or sorts before them.
+    end: i64 = SAMPLED * lower_key(shard.suffix_keys, key_count, high)
     if length <= 8 and end - SAMPLED + 1 > first:
         first = end - SAMPLED + 1
     if end > shard.suffix_count:
@@ -199,9 +212,10 @@ def last_suffix(
 
 
 def first_id(shard: ShardArrays, low: u64, text: u8s, length: i64) -> i64:
-    """How many identifiers come before this text; `low` is its first 8 bytes, as a number."""
-    keys: i64 = (shard.rows + SAMPLED - 1) // SAMPLED
-    place: i64 = SAMPLED * lower_key(shard.id_keys, keys, low)
+    """The number of identifiers that sort before `text`; `low` is the first 8 bytes of `text`, as a number."""
+    key_count: i64 = (shard.rows + SAMPLED - 1) // SAMPLED
+    # The sampled identifier before `place` sorts before the text; if 8 bytes decide, the one at `place` does not.
+    place: i64 = SAMPLED * lower_key(shard.id_keys, key_count, low)
     first: i64 = place - SAMPLED + 1 if place else 0
     end: i64 = place if length <= 8 and place < shard.rows else shard.rows
     while first < end:
@@ -213,10 +227,15 @@ def first_id(shard: ShardArrays, low: u64, text: u8s, length: i64) -> i64:
     return first
 
 
-def last_id(shard: ShardArrays, first: i64, high: u64, text: u8s, length: i64) -> i64:
-    """Where the identifiers end that begin with this text, the first of which is `first`."""
-    keys: i64 = (shard.rows + SAMPLED - 1) // SAMPLED
-    end: i64 = SAMPLED * lower_key(shard.id_keys, keys, high)
+def end_of_ids(shard: ShardArrays, first: i64, high: u64, text: u8s, length: i64) -> i64:
+    """The end of the identifiers that begin with `text`, of which `first` is the first.
+
+    The first 8 bytes of each of these identifiers, as a number, are below `high` (`strings.bounds`).
+    """
+    key_count: i64 = (shard.rows + SAMPLED - 1) // SAMPLED
+    # The sampled identifier at `end` sorts after these identifiers. If 8 bytes decide, the sampled identifier before it
+    # is one of them, or sorts before them.
+    end: i64 = SAMPLED * lower_key(shard.id_keys, key_count, high)
     if length <= 8 and end - SAMPLED + 1 > first:
         first = end - SAMPLED + 1
     if end > shard.rows:
@@ -231,23 +250,26 @@ def last_id(shard: ShardArrays, first: i64, high: u64, text: u8s, length: i64) -
 
 
 def first_word(shard: ShardArrays, text: u8s, start: i64, length: i64, after: i64) -> i64:
-    """How many words come before this text, those that begin with it included if `after`."""
+    """The number of words that sort before text[start:][:length].
+
+    If `after` is 1, the words that begin with this text are counted, too.
+    """
     first: i64 = 0
     end: i64 = shard.word_count
     while first < end:
         middle: i64 = (first + end) >> 1
-        found: i64 = compare(
+        order: i64 = compare(
             shard.words, shard.words_size, shard.word_starts[middle], text, start, length
         )
-        if found < 0 or (after and found == 0):
+        if order < 0 or (after and order == 0):
             first = middle + 1
         else:
             end = middle
     return first
 
 
-def owner_of(shard: ShardArrays, place: i64) -> i64:
-    """The word to which the byte `place` of the words belongs."""
+def word_at(shard: ShardArrays, place: i64) -> i64:
+    """The number of the word that contains byte `place` of `shard.words`; searched upwards from a stored word."""
     if place >= shard.words_size:
         raise_damaged()
     word: i64 = shard.owners[place // OWNED]

@@ -1,9 +1,9 @@
 """The heads of several shards, merged into one page.
 
-Equal keys go by country (contract B28); within a shard the order is total. Of each shard no more is
-asked at first than its share of the matches lets expect; one whose rows are all used is asked for more.
-Folded names are compared here; where those of two countries are equal, the raw names decide, which
-`shards/search/kernel_session.py` reads.
+Equal keys are ordered by country (contract B28); within a shard the order is total. The first head of a shard has about
+as many rows as the page should contain of the shard; when these rows are used up, a longer head is read. Folded names
+are compared here. If two countries have equal folded names, the raw names decide, and `shards/search/kernel_session.py`
+reads them.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import cython
 
 if not cython.compiled:
     from shards.kernel.find import raise_damaged, sort_key
-    from shards.kernel.heads import head
+    from shards.kernel.heads import find_head
     from shards.kernel.types import *
 
 
@@ -20,7 +20,7 @@ if not cython.compiled:
 
 
 def name_end(shard: ShardArrays, row: i64, token: i64) -> i64:
-    """Where the tokens of the present name end that begin at `token`; there if the file is damaged."""
+    """The end of the present name, whose tokens begin at `token`; returns `token` if the file is damaged."""
     end: i64 = shard.token_starts[row + 1]
     if end > shard.token_count:
         return token
@@ -30,12 +30,15 @@ def name_end(shard: ShardArrays, row: i64, token: i64) -> i64:
 
 
 def name_key(shard: ShardArrays, row: i64) -> u64:
-    """The first 8 bytes of the folded name, as a number."""
+    """The first 8 bytes of the present folded name, as a big-endian number, so that most names are compared at once.
+
+    Zeros follow a shorter name. Returns 0 if the file is damaged.
+    """
     key: u64 = 0
-    size: i64 = 0
+    byte_count: i64 = 0
     token: i64 = shard.token_starts[row]
     end: i64 = name_end(shard, row, token)
-    while token < end and size < 8:
+    while token < end and byte_count < 8:
         word: i64 = shard.tokens[token]
         token += 1
         if word >= shard.word_count:
@@ -44,31 +47,35 @@ def name_key(shard: ShardArrays, row: i64) -> u64:
         stop: i64 = shard.word_starts[word + 1] - 1
         if stop > shard.words_size:
             return 0
-        while place < stop and size < 8:
+        while place < stop and byte_count < 8:
             key = (key << 8) | shard.words[place]
             place += 1
-            size += 1
-        if token < end and size < 8:
-            key = (key << 8) | 32
-            size += 1
-    while size < 8:
+            byte_count += 1
+        if token < end and byte_count < 8:
+            key = (key << 8) | 32  # a blank between words
+            byte_count += 1
+    while byte_count < 8:
         key = key << 8
-        size += 1
+        byte_count += 1
     return key
 
 
 def compare_names(shard: ShardArrays, row: i64, other: ShardArrays, other_row: i64) -> i64:
-    """-1, 0 or 1: how the folded names of two rows compare."""
+    """Compare the folded names of two rows byte by byte: -1, 0 or 1; 0 if the file is damaged.
+
+    `byte` is -1 after the end of a name, so a prefix sorts first; between two words it is a blank.
+    """
     token: i64 = shard.token_starts[row]
     end: i64 = name_end(shard, row, token)
     place: i64 = 0
     stop: i64 = 0
-    begun: i64 = 0
+    is_started: i64 = 0
     other_token: i64 = other.token_starts[other_row]
     other_end: i64 = name_end(other, other_row, other_token)
     other_place: i64 = 0
     other_stop: i64 = 0
-    other_begun: i64 = 0
+    other_is_started: i64 = 0
+    # [place, stop) are the bytes left of the current word, [token, end) the words left.
     while True:
         byte: i64 = -1
         other_byte: i64 = -1
@@ -76,7 +83,7 @@ def compare_names(shard: ShardArrays, row: i64, other: ShardArrays, other_row: i
             byte = shard.words[place]
             place += 1
         elif token < end:
-            if begun:
+            if is_started:
                 byte = 32
             word: i64 = shard.tokens[token]
             token += 1
@@ -84,18 +91,18 @@ def compare_names(shard: ShardArrays, row: i64, other: ShardArrays, other_row: i
                 return 0
             place = shard.word_starts[word]
             stop = shard.word_starts[word + 1]
-            stop -= 1
+            stop -= 1  # without the WORD_END
             if place >= stop or stop > shard.words_size:
                 return 0
-            if not begun:
-                begun = 1
+            if not is_started:
+                is_started = 1
                 byte = shard.words[place]
                 place += 1
         if other_place < other_stop:
             other_byte = other.words[other_place]
             other_place += 1
         elif other_token < other_end:
-            if other_begun:
+            if other_is_started:
                 other_byte = 32
             word = other.tokens[other_token]
             other_token += 1
@@ -106,8 +113,8 @@ def compare_names(shard: ShardArrays, row: i64, other: ShardArrays, other_row: i
             other_stop -= 1
             if other_place >= other_stop or other_stop > other.words_size:
                 return 0
-            if not other_begun:
-                other_begun = 1
+            if not other_is_started:
+                other_is_started = 1
                 other_byte = other.words[other_place]
                 other_place += 1
         if byte != other_byte:
@@ -119,10 +126,13 @@ def compare_names(shard: ShardArrays, row: i64, other: ShardArrays, other_row: i
 # -- pages -------------------------------------------------------------------------------------
 
 
-def set_key(
+def set_merge_key(
     table: Table, question: KernelQuery, source: ShardSearch, scratch: Scratch, start: i64
 ) -> i64:
-    """Set what the next row of a source is merged by."""
+    """Set the key of the next row of a source, by which the rows of several sources are merged; always returns 0.
+
+    The head of the source is heads[start:]. The key is the start of the folded name in the order `nom`, else a number.
+    """
     row: i64 = scratch.heads[start + source.position]
     if question.tri == NOM:
         source.name_key = name_key(table.shards[source.shard], row)
@@ -134,7 +144,10 @@ def set_key(
 def comes_before(
     table: Table, question: KernelQuery, scratch: Scratch, source: i64, other: i64
 ) -> i64:
-    """1 where the next row of `source` comes before that of `other`, an earlier country."""
+    """1 if the next row of `source` comes before the next row of `other`, else 0.
+
+    `other` is an earlier country, so it comes first if both keys are equal.
+    """
     first = scratch.sources[source]
     second = scratch.sources[other]
     if question.tri != NOM:
@@ -148,59 +161,71 @@ def comes_before(
     return 1 if order < 0 else 0
 
 
-def advance(table: Table, question: KernelQuery, scratch: Scratch, number: i64, count: i64) -> i64:
-    """Move a source to its next row, and ask its shard for more if that is not there."""
+def advance_source(
+    table: Table, question: KernelQuery, scratch: Scratch, number: i64, count: i64
+) -> i64:
+    """Move source `number` to its next row, or to -1 if there is none; returns TOO_DEAR above the budget.
+
+    After the last row of a head, a head of twice as many rows is found; `count` rows are enough for the page.
+    """
     source = scratch.sources[number]
-    start: i64 = number * scratch.width
-    most: i64 = source.total if source.total < count else count
+    head_start: i64 = number * scratch.width
+    rows_wanted: i64 = source.total if source.total < count else count
     source.position += 1
-    if source.position == source.asked:
-        if source.asked == most:
+    if source.position == source.head_count:
+        if source.head_count == rows_wanted:
             source.position = -1
             return 0
-        source.asked = 2 * source.asked if 2 * source.asked < most else most
-        if head(table, question, source, scratch, source.asked, start) == TOO_DEAR:
+        source.head_count = (
+            2 * source.head_count if 2 * source.head_count < rows_wanted else rows_wanted
+        )
+        if find_head(table, question, source, scratch, source.head_count, head_start) == TOO_DEAR:
             return TOO_DEAR
-    set_key(table, question, source, scratch, start)
+    set_merge_key(table, question, source, scratch, head_start)
     return 0
 
 
-def merge(
+def merge_heads(
     table: Table, question: KernelQuery, scratch: Scratch, source_count: i64, total: i64, count: i64
 ) -> i64:
-    """Write the first `count` rows of all sources to the found rows; returns their number.
+    """Write the first `count` rows of all sources, in order, to `found_shard` and `found_row`; returns their number.
 
-    In the order `nom` the rows go on to the end of those whose folded names are equal.
+    In the order `nom` the rows continue to the end of a run of equal folded names.
     """
     written: i64 = 0
     source: ShardSearch
     for i in range(source_count):
         source = scratch.sources[i]
-        most: i64 = source.total if source.total < count else count
-        asked: i64 = question.spare + question.shares * count * source.total // total
-        source.asked = asked if asked < most else most
+        rows_wanted: i64 = source.total if source.total < count else count
+        # A little more than the expected number of rows of this shard (SPARE and SHARES in `kernel_query.py`).
+        expected: i64 = question.spare + question.shares * count * source.total // total
+        source.head_count = expected if expected < rows_wanted else rows_wanted
         source.position = 0
-        if head(table, question, source, scratch, source.asked, i * scratch.width) == TOO_DEAR:
+        if (
+            find_head(table, question, source, scratch, source.head_count, i * scratch.width)
+            == TOO_DEAR
+        ):
             return TOO_DEAR
     for i in range(source_count):
-        set_key(table, question, scratch.sources[i], scratch, i * scratch.width)
+        set_merge_key(table, question, scratch.sources[i], scratch, i * scratch.width)
+    # Take the first of the next rows of all sources, again and again.
     while True:
-        best: i64 = -1
+        next_source: i64 = -1
         for i in range(source_count):
             source = scratch.sources[i]
             if source.position < 0:
                 continue
-            if best < 0 or comes_before(table, question, scratch, i, best):
-                best = i
-        if best < 0:
+            if next_source < 0 or comes_before(table, question, scratch, i, next_source):
+                next_source = i
+        if next_source < 0:
             break
-        source = scratch.sources[best]
-        row: i64 = scratch.heads[best * scratch.width + source.position]
-        tie: i64 = 0
+        source = scratch.sources[next_source]
+        row: i64 = scratch.heads[next_source * scratch.width + source.position]
+        tie: i64 = 0  # 1 if the row has the same folded name as the row before it
         if question.tri == NOM and written:
-            before: i64 = scratch.found_row[written - 1]
+            previous_row: i64 = scratch.found_row[written - 1]
             shard = table.shards[scratch.found_shard[written - 1]]
-            tie = compare_names(shard, before, table.shards[source.shard], row) == 0
+            tie = compare_names(shard, previous_row, table.shards[source.shard], row) == 0
         if written >= count and not tie:
             break
         if written >= scratch.found_size:
@@ -211,7 +236,7 @@ def merge(
         written += 1
         if written >= count and question.tri != NOM:
             break
-        if advance(table, question, scratch, best, count) == TOO_DEAR:
+        if advance_source(table, question, scratch, next_source, count) == TOO_DEAR:
             return TOO_DEAR
     scratch.result[0] = written
     return written

@@ -1,7 +1,7 @@
-"""Records of a page: decompressed where they lie, contacts nulled, joined by commas: ready to send.
+"""The records of a page as JSON: decompressed, contact fields set to null, joined by commas.
 
-Only the compiled module decompresses: by libzstd, whose functions come as addresses. Where that library is missing,
-and in interpreted tests, `Shard.records` does the same one by one.
+Only the compiled module decompresses, with functions of libzstd that are passed by address. Without that library,
+and in interpreted tests, `Shard.records` decompresses the records one by one.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ if not cython.compiled:
     from shards.kernel.types import *
 
 
-def first_byte(shard: ShardArrays, row: i64, start: i64) -> u8s:
-    """The record of a row that begins at `start` in its chunk; it has `length_of` bytes."""
+def record_address(shard: ShardArrays, row: i64, start: i64) -> u8s:
+    """The address of the compressed record of a row, which begins at `start` in its chunk."""
     chunk: i64 = row // CHUNK_ROWS
     frame: u8s = cython.cast(u8s, shard.record_chunks[chunk]) + start
     return frame
 
 
-def length_of(shard: ShardArrays, row: i64, start: i64) -> i64:
-    """The number of bytes of a record that begins at `start`; none of them is outside the chunk."""
+def record_length(shard: ShardArrays, row: i64, start: i64) -> i64:
+    """The bytes of the compressed record that begins at `start`; raises if the record ends outside its chunk."""
     chunk: i64 = row // CHUNK_ROWS
     size: i64 = shard.record_sizes[chunk]
     end: i64 = size
@@ -32,7 +32,7 @@ def length_of(shard: ShardArrays, row: i64, start: i64) -> i64:
     return end - start
 
 
-def join(
+def join_rows(
     table: Table,
     places: Ints,
     count: i64,
@@ -45,12 +45,13 @@ def join(
     out: Bytes,
     out_size: i64,
 ) -> i64:
-    """Write the records of `count` pairs of shard and row to `out`; returns how many bytes, or NO_ROOM.
+    """Write the records of `count` pairs of shard and row to `out`; returns the number of bytes, or NO_ROOM.
 
-    With `nulls` they stand for the contacts of every record. A record is copied to where its text will be, then
-    decompressed: libzstd reads some bytes twice, so they must not change.
+    If `nulls` is not empty, `nulls` replaces the contacts of every record. Each record is copied before decompression,
+    because libzstd reads some bytes twice, and the mapped file may change. The copy is at the place of `out` where the
+    decompressed text will be written.
     """
-    used: i64 = 0
+    written: i64 = 0
     start: i64
     length: i64
     row: i64
@@ -61,47 +62,50 @@ def join(
         if row >= shard.rows:
             raise_damaged()
         start = shard.record_starts[row]
-        length = length_of(shard, row, start)
-        if used + length > out_size:
+        length = record_length(shard, row, start)
+        if written + length > out_size:
             return NO_ROOM
-        memcpy(out + used, first_byte(shard, row, start), length)
-        made: i64 = decompress(context, work, work_size, out + used, length, shard.dictionary)
-        if (
-            made < 0
-        ):  # an error of libzstd, a negative number as it is; `work` has room for the largest record
+        memcpy(out + written, record_address(shard, row, start), length)
+        size: i64 = decompress(context, work, work_size, out + written, length, shard.dictionary)
+        # A negative number is an error of libzstd; `work` has room for the largest record.
+        if size < 0:
             raise_damaged()
-        if used + made + null_size > out_size:
+        if written + size + null_size > out_size:
             return NO_ROOM
-        used += piece(work, made, nulls, null_size, out, used)
-    return used
+        written += write_record(work, size, nulls, null_size, out, written)
+    return written
 
 
-def piece(work: Bytes, made: i64, nulls: u8s, null_size: i64, out: Bytes, used: i64) -> i64:
-    """Write one record (FORMAT.md §6) and the comma before it; returns how many bytes."""
-    head: i64 = length_field(work)
-    contacts: i64 = length_field(work + 4)
-    first: i64 = used
-    if 8 + head + contacts > made:
+def write_record(work: Bytes, size: i64, nulls: u8s, null_size: i64, out: Bytes, used: i64) -> i64:
+    """Write one record (FORMAT.md §6) from `work` to out[used:], and a comma before it if it is not the first.
+
+    Returns the number of written bytes.
+    """
+    # `work` begins with the sizes of the head and of the contacts, 4 bytes each.
+    head_size: i64 = length_field(work)
+    contact_size: i64 = length_field(work + 4)
+    start: i64 = used
+    if 8 + head_size + contact_size > size:
         raise_damaged()
     if used:
-        out[used] = 44
+        out[used] = 44  # the comma
         used += 1
     if null_size == 0:
-        memcpy(out + used, work + 8, made - 8)
-        return used + made - 8 - first
-    memcpy(out + used, work + 8, head)
-    used += head
+        memcpy(out + used, work + 8, size - 8)
+        return used + size - 8 - start
+    memcpy(out + used, work + 8, head_size)
+    used += head_size
     memcpy(out + used, nulls, null_size)
     used += null_size
-    memcpy(out + used, work + 8 + head + contacts, made - 8 - head - contacts)
-    return used + made - 8 - head - contacts - first
+    memcpy(out + used, work + 8 + head_size + contact_size, size - 8 - head_size - contact_size)
+    return used + size - 8 - head_size - contact_size - start
 
 
-def length_field(at: Bytes) -> i64:
-    """The length that four bytes hold, the lowest first; never negative, whatever they are."""
-    low: i64 = at[0] | at[1] << 8 | at[2] << 16
-    high: i64 = at[3]  # as 64 bits: C shifts a byte as an int, of which bit 31 is the sign
-    return low | high << 24
+def length_field(field: Bytes) -> i64:
+    """The length in four little-endian bytes; never negative."""
+    low_bits: i64 = field[0] | field[1] << 8 | field[2] << 16
+    high_byte: i64 = field[3]  # 64 bits: C would shift the byte as an int, whose bit 31 is the sign
+    return low_bits | high_byte << 24
 
 
 def run(
@@ -115,14 +119,22 @@ def run(
     out: Address,
     out_size: int,
 ) -> int:
-    """`join` for Python: functions and memory by address; frees Python's lock.
+    """`join_rows` for Python: functions and memory are given by address; releases Python's lock.
 
-    `places` are pairs of a shard and a row, two numbers of 8 bytes.
+    Returns the number of bytes of the joined records in `out`; NO_ROOM if `out` is too short for them.
+
+    Args:
+        table: the address of the record of the generation, with the arrays of all shards (`GenerationArrays.address`).
+        places: pairs of a shard number and a row, two numbers of 8 bytes.
+        nulls: replaces the contacts of each record; empty to keep the contacts.
+        decompress, context: a function of libzstd, and its state.
+        work: memory for one decompressed record, of `work_size` bytes.
+        out: memory for the joined records, of `out_size` bytes.
 
     Raises:
         CorruptError: a record is damaged.
     """
-    made: i64 = 0
+    written: i64 = 0
     size: i64 = len(nulls)
     number: i64 = len(places) // 16
     pairs: u8s = places
@@ -136,7 +148,7 @@ def run(
     scratch: Bytes = cython.cast(Bytes, work)
     target: Bytes = cython.cast(Bytes, out)
     with cython.nogil:
-        made = join(
+        written = join_rows(
             generation, rows, number, text, size, function, state, scratch, room, target, out_room
         )
-    return made  # noqa: RET504 (with the lock, into a Python number)
+    return written  # noqa: RET504 (with the lock, into a Python number)

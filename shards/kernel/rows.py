@@ -1,4 +1,4 @@
-"""Rows tested for the conditions of a question, and counted: by blocks, a stage a condition, no branch a row."""
+"""Tests of rows for the conditions of a query, and counts: in blocks, one condition at a time, without branches."""
 
 from __future__ import annotations
 
@@ -10,52 +10,68 @@ if not cython.compiled:
     from shards.kernel.types import *
 
 
-# -- neighbours ----------------------------------------------------------------------------
+# -- adjacent rows -------------------------------------------------------------------------
 
 
-def count_facts(shard: ShardArrays, source: ShardSearch, sorted_: i64, first: i64, end: i64) -> i64:
-    """How many of the rows [first, end) meet the facts; `sorted_`: of the places in `ca_desc`."""
+def count_facts(
+    shard: ShardArrays, source: ShardSearch, by_turnover: i64, first: i64, end: i64
+) -> i64:
+    """The number of rows in [first, end) that meet the conditions on headcount and website.
+
+    If `by_turnover` is 1, `first` and `end` are places in `ca_desc`.
+    """
     count: i64 = 0
     if shard.wide:
-        wide = shard.wide_turnover_facts if sorted_ else shard.wide_facts
+        wide = shard.wide_turnover_facts if by_turnover else shard.wide_facts
         for i in range(first, end):
             fact: i64 = wide[i] & source.fact_mask
             count += (fact >= source.fact_low) & (fact < source.fact_high)
         return count
     if source.fact_high <= source.fact_low:
         return 0
-    facts = shard.turnover_facts if sorted_ else shard.facts
+    facts = shard.turnover_facts if by_turnover else shard.facts
     mask: u16 = source.fact_mask
     low: u16 = source.fact_low
-    most: u16 = source.fact_high - source.fact_low - 1
+    greatest_offset: u16 = source.fact_high - source.fact_low - 1
     while first < end:
-        stop: i64 = first + HALVES if first + HALVES < end else end
-        part: u16 = 0
+        stop: i64 = first + MOST_U16_ROWS if first + MOST_U16_ROWS < end else end
+        block_count: u16 = 0
         for i in range(first, stop):
-            above: u16 = ((facts[i] & mask) - low) & 0xFFFF  # what is below `low` wraps around
-            part += above <= most
-        count += part
+            offset: u16 = (
+                (facts[i] & mask) - low
+            ) & 0xFFFF  # values below `low` become great offsets
+            block_count += offset <= greatest_offset
+        count += block_count
         first = stop
     return count
 
 
 def list_facts(
-    shard: ShardArrays, source: ShardSearch, scratch: Scratch, sorted_: i64, first: i64, end: i64
+    shard: ShardArrays,
+    source: ShardSearch,
+    scratch: Scratch,
+    by_turnover: i64,
+    first: i64,
+    end: i64,
 ) -> i64:
-    """Put those of [first, end), at most BLOCK, that meet the facts into the block; their number."""
+    """Write to the block the rows in [first, end) that meet the conditions on headcount and website.
+
+    If `by_turnover` is 1, `first`, `end` and the written numbers are places in `ca_desc`. [first, end) has at most
+    BLOCK rows. Returns the number of written rows. A row that does not pass is overwritten by the next row.
+    """
     block = scratch.block
     mask: i64 = source.fact_mask
     low: i64 = source.fact_low
     high: i64 = source.fact_high
     count: i64 = 0
     if shard.wide:
-        wide = shard.wide_turnover_facts if sorted_ else shard.wide_facts
+        wide = shard.wide_turnover_facts if by_turnover else shard.wide_facts
         for i in range(first, end):
             fact: i64 = wide[i] & mask
             block[count] = i
             count += (fact >= low) & (fact < high)
         return count
-    facts = shard.turnover_facts if sorted_ else shard.facts
+    facts = shard.turnover_facts if by_turnover else shard.facts
     for i in range(first, end):
         fact = facts[i] & mask
         block[count] = i
@@ -63,8 +79,8 @@ def list_facts(
     return count
 
 
-def take(shard: ShardArrays, scratch: Scratch, numbers: u32s, first: i64, count: i64) -> i64:
-    """Put `count` row numbers of an array into the block; none may be outside the shard."""
+def load_block(shard: ShardArrays, scratch: Scratch, numbers: u32s, first: i64, count: i64) -> i64:
+    """Copy the rows numbers[first:][:count] to the block, and return `count`; raises if a row is outside the shard."""
     block = scratch.block
     greatest: i64 = 0
     for i in range(count):
@@ -76,8 +92,13 @@ def take(shard: ShardArrays, scratch: Scratch, numbers: u32s, first: i64, count:
     return count
 
 
-def replace(shard: ShardArrays, scratch: Scratch, numbers: u32s, size: i64, count: i64) -> i64:
-    """Replace places in the block by the row numbers that stand at these places of an array."""
+def places_to_rows(
+    shard: ShardArrays, scratch: Scratch, numbers: u32s, size: i64, count: i64
+) -> i64:
+    """Replace the `count` places in the block by the row numbers at these places of `numbers`, which has `size` rows.
+
+    Returns `count`; raises if a place or a row does not exist.
+    """
     block = scratch.block
     greatest: i64 = 0
     for i in range(count):
@@ -96,9 +117,12 @@ def replace(shard: ShardArrays, scratch: Scratch, numbers: u32s, size: i64, coun
 
 
 def keep_facts(shard: ShardArrays, source: ShardSearch, scratch: Scratch, count: i64) -> i64:
-    """Keep the rows of the block whose headcount and website meet the conditions; returns their number."""
+    """Keep the rows of the block whose headcount and website meet the conditions; returns the number of kept rows.
+
+    Each row is written to the next place; a row that does not pass is overwritten by the next row.
+    """
     block = scratch.block
-    left: i64 = 0
+    kept_count: i64 = 0
     mask: i64 = source.fact_mask
     low: i64 = source.fact_low
     high: i64 = source.fact_high
@@ -106,78 +130,86 @@ def keep_facts(shard: ShardArrays, source: ShardSearch, scratch: Scratch, count:
         for i in range(count):
             row: i64 = block[i]
             fact: i64 = shard.wide_facts[row] & mask
-            block[left] = row
-            left += (fact >= low) & (fact < high)
+            block[kept_count] = row
+            kept_count += (fact >= low) & (fact < high)
     else:
         facts = shard.facts
         for i in range(count):
             row = block[i]
             fact = facts[row] & mask
-            block[left] = row
-            left += (fact >= low) & (fact < high)
-    return left
+            block[kept_count] = row
+            kept_count += (fact >= low) & (fact < high)
+    return kept_count
 
 
-def keep_named(shard: ShardArrays, source: ShardSearch, scratch: Scratch, count: i64) -> i64:
-    """Keep the rows of the block that `q` names, by its sets and its marks; returns their number."""
+def keep_name_matches(shard: ShardArrays, source: ShardSearch, scratch: Scratch, count: i64) -> i64:
+    """Keep the rows of the block that match `q`, by its sets of bits and its list; returns the number of kept rows.
+
+    Each row is written to the next place; a row that does not match is overwritten by the next row.
+    """
     block = scratch.block
-    left: i64 = 0
-    kept: i64 = 0
+    kept_count: i64 = 0
+    matches: i64 = 0
     sets = shard.sets
     marks = scratch.marks
     bits: i64 = source.bits
-    more: i64 = source.more_bits
-    first: i64 = shard.first_mark
+    second_bits: i64 = source.more_bits
+    first_mark: i64 = shard.first_mark
     listed: i64 = source.name_count
     for i in range(count):
         row: i64 = block[i]
-        kept = 0
+        matches = 0
         if bits:
-            kept = (sets[bits + (row >> 5)] >> (row & 31)) & 1
-        if more:
-            kept |= (sets[more + (row >> 5)] >> (row & 31)) & 1
+            matches = (sets[bits + (row >> 5)] >> (row & 31)) & 1
+        if second_bits:
+            matches |= (sets[second_bits + (row >> 5)] >> (row & 31)) & 1
         if listed:
-            kept |= (marks[first + (row >> 5)] >> (row & 31)) & 1
-        block[left] = row
-        left += kept
-    return left
+            matches |= (marks[first_mark + (row >> 5)] >> (row & 31)) & 1
+        block[kept_count] = row
+        kept_count += matches
+    return kept_count
 
 
-def keep(shard: ShardArrays, source: ShardSearch, scratch: Scratch, need: i64, count: i64) -> i64:
-    """Keep the rows of the block that meet the conditions `need`; returns how many are left."""
+def keep_matches(
+    shard: ShardArrays, source: ShardSearch, scratch: Scratch, need: i64, count: i64
+) -> i64:
+    """Keep the rows of the block that meet the conditions `need`; returns the number of kept rows.
+
+    The conditions are tested one after the other, each on the rows that passed the earlier conditions.
+    """
     block = scratch.block
-    left: i64 = count
+    kept_count: i64 = count
     if need & FACTS:
-        left = keep_facts(shard, source, scratch, left)
+        kept_count = keep_facts(shard, source, scratch, kept_count)
     if need & NAME:
-        left = keep_named(shard, source, scratch, left)
+        kept_count = keep_name_matches(shard, source, scratch, kept_count)
     if need & TURNOVER:
-        count = left
-        left = 0
+        count = kept_count
+        kept_count = 0
         rank = shard.rank[0]
         start: i64 = source.turnover_first
         end: i64 = source.turnover_end
         for i in range(count):
             row: i64 = block[i]
             place: i64 = rank[row]
-            block[left] = row
-            left += (place >= start) & (place < end)
+            block[kept_count] = row
+            kept_count += (place >= start) & (place < end)
     if need & SCOPE:
-        count = left
-        left = 0
+        count = kept_count
+        kept_count = 0
         cells = scratch.cells
-        base: i64 = shard.first_cell
+        first_cell: i64 = shard.first_cell
         for i in range(count):
             row = block[i]
-            block[left] = row
-            left += cells[base + cell_of(shard, row)]
+            block[kept_count] = row
+            kept_count += cells[first_cell + cell_of(shard, row)]
     if need & CODES:
-        left = keep_codes(shard, source, scratch, left)
-    return left
+        kept_count = keep_codes(shard, source, scratch, kept_count)
+    return kept_count
 
 
-def emit(scratch: Scratch, count: i64, room: i64) -> i64:
-    """List the rows of the block while there is room; returns the room that is left."""
+def list_block(scratch: Scratch, count: i64, room: i64) -> i64:
+    """Append the rows of the block to `scratch.rows` if all fit into `room`; returns the remaining room, or 0."""
     if room < count or scratch.used + count > scratch.rows_size:
         return 0
     rows = scratch.rows
@@ -193,16 +225,17 @@ def emit(scratch: Scratch, count: i64, room: i64) -> i64:
 
 
 def count_few(shard: ShardArrays, scratch: Scratch, kind: i64, count: i64) -> i64:
-    """Count the rows of the block by a column of few codes.
+    """Count the rows of the block by a column of few codes, in `Scratch.counts`; always returns 0.
 
-    Four tables behind the block are filled in turn: where a code follows itself, a count waits for the one before.
+    Row i is counted in table i % 4 of four tables after the block, so that equal codes of adjacent rows do not wait for
+    the same counter.
     """
     block = scratch.block
     small = shard.small[kind]
-    mask: i64 = STATES - 1 if kind == ETAT else -1
-    base: i64 = shard.first_count[kind]
+    mask: i64 = STATES - 1 if kind == ETAT else -1  # of `etat`, without the bit for statements
+    first_slot: i64 = shard.first_count[kind]
     slots: i64 = shard.run_count[kind]
-    width: i64 = slots + 1  # the last one is that of codes that do not exist
+    width: i64 = slots + 1  # the last slot counts codes that do not exist
     for i in range(4 * width):
         block[BLOCK + i] = 0
     table: i64 = BLOCK
@@ -215,15 +248,18 @@ def count_few(shard: ShardArrays, scratch: Scratch, kind: i64, count: i64) -> i6
         if block[BLOCK + i * width + slots]:
             raise_damaged()
         for slot in range(slots):
-            scratch.counts[base + slot] += block[BLOCK + i * width + slot]
+            scratch.counts[first_slot + slot] += block[BLOCK + i * width + slot]
     return 0
 
 
 def count_by_place(shard: ShardArrays, scratch: Scratch, kind: i64, count: i64) -> i64:
-    """Count the rows of the block by their places in an order, of which each slot is a range."""
+    """Count the rows of the block by their places in an order; each slot is a range of places.
+
+    `marks` has the slot of every 64th place, from which the slot of a place is searched upwards. Always returns 0.
+    """
     block = scratch.block
     counts = scratch.counts
-    base: i64 = shard.first_count[kind]
+    first_slot: i64 = shard.first_count[kind]
     rank = shard.rank[kind - COLUMNS]
     ends = shard.run_ends[kind]
     marks = shard.run_marks[kind]
@@ -234,5 +270,5 @@ def count_by_place(shard: ShardArrays, scratch: Scratch, kind: i64, count: i64) 
         slot: i64 = marks[place >> 6]
         while place >= ends[slot + 1]:
             slot += 1
-        counts[base + slot] += 1
+        counts[first_slot + slot] += 1
     return 0

@@ -1,7 +1,7 @@
-"""Candidates for a name that is written differently: the rows whose names share the most weight with a line.
+"""Candidates for the name of a line, also misspelt: the rows whose names share the most weight with the line.
 
-The words of a line are looked up in each shard as they are written and with a typing error, and weighed. A text is
-looked up once in a batch of lines: a table has, by text and shard, the number of a word and of its rows.
+The words of a line are looked up in each shard, as written and with a typing error, and weighed. The look-ups of a
+batch of lines are in a table: by text and shard, the number of a word and the number of its rows.
 """
 
 from __future__ import annotations
@@ -11,19 +11,19 @@ import cython
 if not cython.compiled:
     from shards.kernel.find import (
         compare,
+        end_of_suffixes,
         first_suffix,
         first_word,
-        last_suffix,
         lower_bound,
-        owner_of,
         raise_damaged,
         suffix_key,
+        word_at,
     )
     from shards.kernel.types import *
 
 
 def word_of(shard: ShardArrays, text: u8s, start: i64, length: i64) -> i64:
-    """The number of the word text[start:][:length], whose last byte is the END of a word; -1 if there is none."""
+    """The number of the word text[start:][:length], which ends with the END of a word; -1 if the shard lacks it."""
     word: i64 = first_word(shard, text, start, length, 0)
     if word >= shard.word_count or compare(
         shard.words, shard.words_size, shard.word_starts[word], text, start, length
@@ -32,8 +32,8 @@ def word_of(shard: ShardArrays, text: u8s, start: i64, length: i64) -> i64:
     return word
 
 
-def postings_of(shard: ShardArrays, word: i64) -> i64:
-    """The number of rows of a word, checked."""
+def row_count_of(shard: ShardArrays, word: i64) -> i64:
+    """The number of rows whose names contain a word; the bounds that the shard stores are checked."""
     if word >= shard.word_count:
         raise_damaged()
     first: i64 = shard.posting_starts[word]
@@ -41,7 +41,7 @@ def postings_of(shard: ShardArrays, word: i64) -> i64:
 
 
 def postings_end(shard: ShardArrays, word: i64, first: i64) -> i64:
-    """Where the rows of a word end that begin at `first`, checked."""
+    """The end of the rows of a word, which begin at `first`; the bounds that the shard stores are checked."""
     end: i64 = shard.posting_starts[word + 1]
     if end < first or end > shard.posting_count:
         raise_damaged()
@@ -52,45 +52,49 @@ def postings_end(shard: ShardArrays, word: i64, first: i64) -> i64:
 
 
 def is_near(data: u8s, place: i64, size: i64, text: u8s, start: i64, length: i64, unit: i64) -> i64:
-    """1 if two texts differ by one character inserted, left out or replaced, or by two that changed places.
+    """1 if two texts differ by one character inserted, left out or replaced, or by two that changed places; else 0.
 
-    A character has up to `unit` bytes. Equal texts are near.
+    The texts are data[place:][:size] and text[start:][:length]; equal texts are near. A letter has up to `unit` bytes.
     """
-    same: i64 = 0
+    common_head: i64 = 0
     least: i64 = size if size < length else length
-    while same < least and data[place + same] == text[start + same]:
-        same += 1
-    tail: i64 = 0
-    while tail < least - same and data[place + size - 1 - tail] == text[start + length - 1 - tail]:
-        tail += 1
-    one: i64 = size - same - tail
-    other: i64 = length - same - tail
-    if one <= unit and other <= unit:
+    while common_head < least and data[place + common_head] == text[start + common_head]:
+        common_head += 1
+    common_tail: i64 = 0
+    while (
+        common_tail < least - common_head
+        and data[place + size - 1 - common_tail] == text[start + length - 1 - common_tail]
+    ):
+        common_tail += 1
+    size_between: i64 = size - common_head - common_tail
+    length_between: i64 = length - common_head - common_tail
+    if size_between <= unit and length_between <= unit:
         return 1
-    if one != other or one != 2 * unit:
+    if size_between != length_between or size_between != 2 * unit:
         return 0
+    # Two characters are left in each text: are they swapped?
     for i in range(unit):
-        if data[place + same + i] != text[start + same + unit + i]:
+        if data[place + common_head + i] != text[start + common_head + unit + i]:
             return 0
-        if data[place + same + unit + i] != text[start + same + i]:
+        if data[place + common_head + unit + i] != text[start + common_head + i]:
             return 0
     return 1
 
 
-def add_near(
+def add_misspelling(
     shard: ShardArrays, word: i64, text: u8s, start: i64, length: i64, unit: i64, pool: Pool
 ) -> i64:
-    """Put a word into the pool if it is near; returns 0 if the pool is full."""
+    """Add a word of the shard to the pool if the word is near the text; return 0 if the pool is full, else 1."""
     if word >= shard.word_count:
         raise_damaged()
     place: i64 = shard.word_starts[word]
     size: i64 = shard.word_starts[word + 1] - 1 - place
     if size < 0 or place + size > shard.words_size:
         raise_damaged()
-    far: i64 = size > length + unit or length > size + unit
-    if far or is_near(shard.words, place, size, text, start, length, unit) == 0:
+    is_far: i64 = size > length + unit or length > size + unit
+    if is_far or is_near(shard.words, place, size, text, start, length, unit) == 0:
         return 1
-    for i in range(pool.count):
+    for i in range(pool.count):  # `pool.rows` has words until rows are weighed
         if pool.rows[i] == word:
             return 1
     if pool.count == pool.room:
@@ -101,41 +105,44 @@ def add_near(
 
 
 def begins_before(shard: ShardArrays, place: i64, length: i64, unit: i64) -> i64:
-    """1 if a word begins about `length` bytes before a place in the words, `unit` more or less."""
+    """1 if a word begins `length` bytes before a place in the words, or up to `unit` bytes more or less; else 0."""
     if place >= shard.words_size:
         raise_damaged()
-    for before in range(length - unit, length + unit + 1):
-        start: i64 = place - before
+    for distance in range(length - unit, length + unit + 1):
+        start: i64 = place - distance
         if start == 0 or (start > 0 and shard.words[start - 1] == WORD_END):
             return 1
     return 0
 
 
-def near_words(
+def collect_misspellings(
     shard: ShardArrays, text: u8s, start: i64, length: i64, unit: i64, pool: Pool
 ) -> i64:
-    """Collect the words that are near text[start:][:length]; an END follows the text.
+    """Collect the words of a shard that are near text[start:][:length], in `pool.rows`; an END follows the text.
 
-    With one error, the first or the second half is still right: either the word begins with the first half, or it ends
-    with the second: ranges of the sorted words and suffixes. Where two characters changed places across the middle, the
-    caller looks for that one word.
+    With one error, one half is still right: the word begins with the first half or ends with the second half, which are
+    ranges of the sorted words and suffixes. A swap of two characters across the middle is left out: the caller looks
+    that spelling up. Always returns 0.
     """
-    half: i64 = length >> 1
-    first: i64 = first_word(shard, text, start, half, 0)
-    end: i64 = first_word(shard, text, start, half, 1)
+    half_length: i64 = length >> 1
+    first: i64 = first_word(shard, text, start, half_length, 0)
+    end: i64 = first_word(shard, text, start, half_length, 1)
     if end > first + NEAR_SCANNED:
         end = first + NEAR_SCANNED
     for word in range(first, end):
-        if add_near(shard, word, text, start, length, unit, pool) == 0:
+        if add_misspelling(shard, word, text, start, length, unit, pool) == 0:
             return 0
-    rest: i64 = length - half + 1  # the END of the word with it
-    at: i64 = start + half
-    low: u64 = suffix_key(text, at, rest)
+    ending_size: i64 = length - half_length + 1  # with the END of the word
+    ending_start: i64 = start + half_length
+    low: u64 = suffix_key(text, ending_start, ending_size)
     high: u64 = low + 1
-    if rest < 8:
-        high = low + (cython.cast(u64, 1) << (8 * (8 - rest)))
-    first = first_suffix(shard, low, text, at, rest if rest < 24 else 24)
-    end = last_suffix(shard, first, high, text, at, rest if rest < 24 else 24)
+    if ending_size < 8:
+        high = low + (cython.cast(u64, 1) << (8 * (8 - ending_size)))
+    # Suffixes are sorted by their first 24 bytes (SUFFIX_BYTES).
+    first = first_suffix(shard, low, text, ending_start, ending_size if ending_size < 24 else 24)
+    end = end_of_suffixes(
+        shard, first, high, text, ending_start, ending_size if ending_size < 24 else 24
+    )
     if end > first + NEAR_SCANNED:
         end = first + NEAR_SCANNED
     for index in range(first, end):
@@ -143,42 +150,45 @@ def near_words(
             ahead: i64 = shard.suffixes[index + SUFFIXES_AHEAD]
             if ahead < shard.words_size:
                 prefetch(cython.address(shard.words[ahead]))
-        if begins_before(shard, shard.suffixes[index], half, unit) == 0:
+        if begins_before(shard, shard.suffixes[index], half_length, unit) == 0:
             continue
-        owner: i64 = owner_of(shard, shard.suffixes[index])
-        if add_near(shard, owner, text, start, length, unit, pool) == 0:
+        owner: i64 = word_at(shard, shard.suffixes[index])
+        if add_misspelling(shard, owner, text, start, length, unit, pool) == 0:
             return 0
     return 0
 
 
-# -- the words of a shard that a line is sought by ------------------------------------------------
+# -- the words of a shard by which a line is looked up ------------------------------------------------
 
 
 def find_word(
-    shard: ShardArrays, text: u8s, start: i64, length: i64, numbers: Ints, at: i64
+    shard: ShardArrays, text: u8s, start: i64, length: i64, numbers: Ints, table_index: i64
 ) -> i64:
-    """Look a text up as a word, unless numbers[at] is known: its number, -1 for none, and the number of its rows."""
-    if numbers[at] != NOT_LOOKED_UP:
+    """Look up a word once: write its number (-1 if the shard lacks it) and how many rows have it.
+
+    These two numbers are written to numbers[table_index:][:2]. Returns 1, or 0 if an earlier look-up has written them.
+    """
+    if numbers[table_index] != NOT_LOOKED_UP:
         return 0
     word: i64 = word_of(shard, text, start, length)
-    numbers[at + 1] = postings_of(shard, word) if word >= 0 else 0
-    numbers[at] = word
+    numbers[table_index + 1] = row_count_of(shard, word) if word >= 0 else 0
+    numbers[table_index] = word
     return 1
 
 
 def companies_of(rows: i64) -> i64:
-    """As how many companies a shard with so many rows counts."""
+    """The number of companies that weights assume for a shard with `rows` rows."""
     return rows if rows > LEAST_COMPANIES else LEAST_COMPANIES
 
 
 def information(rows: i64, with_word: i64) -> f64:
-    """What it tells that a name of a shard has a word, as `information` of `candidate_rows.py`."""
+    """The information of a word that `with_word` rows have, as `information` of `candidate_rows.py`."""
     return log((companies_of(rows) + 1) / (with_word + 0.5))
 
 
-def seek_word(pool: Pool, word: i64, group: i64, weight: f64) -> i64:
-    """Put a word behind those that are sought in the shard, unless it is there or they are too many."""
-    if pool.end == pool.first + SOUGHT:
+def add_sought_word(pool: Pool, word: i64, group: i64, weight: f64) -> i64:
+    """Add a word of the shard to the words to look for; returns 1, or 0 if it is already there or the pool is full."""
+    if pool.end == pool.first + MOST_SPELLINGS:
         return 0
     for i in range(pool.first, pool.end):
         if pool.words[i] == word:
@@ -192,45 +202,53 @@ def seek_word(pool: Pool, word: i64, group: i64, weight: f64) -> i64:
     return 1
 
 
-def seek_words(
+def collect_sought_words(
     shard: ShardArrays, text: u8s, numbers: Ints, column: i64, stride: i64, pool: Pool
 ) -> i64:
-    """Find the words that are sought in a shard, with what each weighs: those from `pool.first` on.
+    """Collect the words to look for in a shard, with their weights, from `pool.first` on.
 
     Args:
-        numbers: of the shard, those of the text number `i` from `i * stride + column` on.
+        numbers: the table of look-ups; from `i * stride + column` on, it has the two numbers that `find_word` writes
+            for text number `i` in this shard.
     """
     companies: i64 = companies_of(shard.rows)
     pool.end = pool.first
     for group in range(pool.group_count):
         pool.heaviest[group] = 0.0
     for i in range(pool.spelling_count):
-        at: i64 = pool.text_places[i] * stride + column
+        number_place: i64 = pool.text_places[i] * stride + column
         start: i64 = pool.text_starts[i]
-        find_word(shard, text, start, pool.text_starts[i + 1] - start, numbers, at)
-        if numbers[at] >= 0:
-            weight: f64 = pool.shares[i] * information(shard.rows, numbers[at + 1])
-            seek_word(pool, numbers[at], pool.spelling_groups[i], weight)
+        find_word(shard, text, start, pool.text_starts[i + 1] - start, numbers, number_place)
+        if numbers[number_place] >= 0:
+            # numbers[number_place + 1] is how many rows have the word.
+            weight: f64 = pool.shares[i] * information(shard.rows, numbers[number_place + 1])
+            add_sought_word(pool, numbers[number_place], pool.spelling_groups[i], weight)
     if pool.near == 0:
         return 0
     for i in range(pool.spelling_count):
+        # A spelling that is not to be looked up with errors, or that is a frequent word, is skipped.
         unit: i64 = pool.units[i]
-        if unit == 0 or numbers[pool.text_places[i] * stride + column + 1] * RARE >= companies:
+        if (
+            unit == 0
+            or numbers[pool.text_places[i] * stride + column + 1] * TYPO_RARITY >= companies
+        ):
             continue
-        begin: i64 = pool.text_starts[i]
+        text_start: i64 = pool.text_starts[i]
         pool.count = 0
-        near_words(shard, text, begin, pool.text_starts[i + 1] - begin - 1, unit, pool)
+        collect_misspellings(
+            shard, text, text_start, pool.text_starts[i + 1] - text_start - 1, unit, pool
+        )
         for j in range(pool.count):
             word: i64 = pool.rows[j]
-            told: f64 = pool.near_weight * information(shard.rows, postings_of(shard, word))
-            seek_word(pool, word, pool.spelling_groups[i], told)
+            near_weight: f64 = pool.near_weight * information(shard.rows, row_count_of(shard, word))
+            add_sought_word(pool, word, pool.spelling_groups[i], near_weight)
     return 0
 
 
 # -- rows by their words -------------------------------------------------------------------
 
 
-def place_of(pool: Pool, word: i64) -> i64:
+def pool_place(pool: Pool, word: i64) -> i64:
     """The place of a word in the pool, -1 if it is not there."""
     for i in range(pool.first, pool.end):
         if pool.words[i] == word:
@@ -239,104 +257,118 @@ def place_of(pool: Pool, word: i64) -> i64:
 
 
 def penalty_of(shard: ShardArrays, pool: Pool, word: i64) -> f64:
-    """What a word that the line does not have counts against a name: nothing if it is as widespread as legal forms."""
-    return pool.penalty if postings_of(shard, word) * WIDESPREAD < shard.rows else 0.0
+    """The penalty of a word that the line does not have: 0 if the word is as frequent as legal forms."""
+    return pool.penalty if row_count_of(shard, word) * WIDESPREAD < shard.rows else 0.0
 
 
-def weigh_name(shard: ShardArrays, pool: Pool, first: i64, end: i64, least: f64) -> f64:
-    """The weight of the name whose words are tokens[first:end]; anything up to `least` if it is not over `least`.
+def weigh_name(shard: ShardArrays, pool: Pool, first: i64, end: i64, dropped_weight: f64) -> f64:
+    """The weight of the name with words tokens[first:end]. If it is ≤ `dropped_weight`, an upper bound is returned.
 
-    What the name shares with the line comes first: for most rows that decides, and the other words, each of them far
-    away in memory, are not looked at.
+    The words that the name shares with the line are weighed first: they decide for most rows, and the other words, each
+    far away in memory, are not read.
     """
     score: f64 = 0.0
-    seen: i64 = 0
-    others: u64 = 0
+    weighed_groups: i64 = 0  # one bit per group: spellings of the same word count once
+    unshared_words: u64 = 0  # one bit per word that the line does not have, of the first 64 words
     for index in range(first, end):
         token: i64 = shard.tokens[index]
         if token >= shard.word_count:
             raise_damaged()
-        found: i64 = place_of(pool, token)
-        if found >= 0:
-            if seen & (cython.cast(i64, 1) << pool.groups[found]) == 0:
-                seen |= cython.cast(i64, 1) << pool.groups[found]
-                score += pool.weights[found]
+        place: i64 = pool_place(pool, token)
+        if place >= 0:
+            if weighed_groups & (cython.cast(i64, 1) << pool.groups[place]) == 0:
+                weighed_groups |= cython.cast(i64, 1) << pool.groups[place]
+                score += pool.weights[place]
         elif index - first < 64:
-            others |= cython.cast(u64, 1) << (index - first)
+            unshared_words |= cython.cast(u64, 1) << (index - first)
         else:
             score -= penalty_of(shard, pool, token)
-    at: i64 = first
-    while others and score > least:
-        if others & 1:
-            score -= penalty_of(shard, pool, shard.tokens[at])
-        others >>= 1
-        at += 1
+    token_index: i64 = first
+    while unshared_words and score > dropped_weight:
+        if unshared_words & 1:
+            score -= penalty_of(shard, pool, shard.tokens[token_index])
+        unshared_words >>= 1
+        token_index += 1
     return score
 
 
-def floor_of(pool: Pool) -> f64:
-    """No row that weighs so little is kept: there is no room, or the row is behind the best ones of all shards."""
-    floor: f64 = pool.scores[pool.count - 1] if pool.count == pool.room else LIGHTEST
-    if pool.best_count >= FIRST:
-        behind: f64 = pool.best_scores[0] - BEHIND
-        if pool.best_scores[FIRST - 1] < behind:
-            behind = pool.best_scores[FIRST - 1]
-        if pool.best_count == KEPT and pool.best_scores[KEPT - 1] > behind:
-            behind = pool.best_scores[KEPT - 1]
-        behind -= 1e-9  # rows with this weight are kept
-        floor = behind if behind > floor else floor
-    return floor
+def least_kept_weight(pool: Pool) -> f64:
+    """The weight up to which a row is dropped, because the pool is full of better rows or the best weigh far more.
+
+    `pool.scores` are the weights of the rows of the current shard, `pool.best_scores` those of all shards, descending.
+    """
+    least: f64 = pool.scores[pool.count - 1] if pool.count == pool.room else LIGHTEST
+    if pool.best_count >= ALWAYS_COMPARED:
+        # A row far below the best is kept only if it is one of the first ALWAYS_COMPARED rows.
+        gap_limit: f64 = pool.best_scores[0] - MOST_WEIGHT_GAP
+        if pool.best_scores[ALWAYS_COMPARED - 1] < gap_limit:
+            gap_limit = pool.best_scores[ALWAYS_COMPARED - 1]
+        # At most MOST_CANDIDATES rows are kept.
+        if pool.best_count == MOST_CANDIDATES and pool.best_scores[MOST_CANDIDATES - 1] > gap_limit:
+            gap_limit = pool.best_scores[MOST_CANDIDATES - 1]
+        gap_limit -= 1e-9  # keep rows with exactly this weight
+        least = gap_limit if gap_limit > least else least
+    return least
 
 
-def keep(pool: Pool, shard: i64, row: i64, score: f64) -> i64:
-    """Put a row among the best ones of all shards: those that weigh the same are in the order of shards and rows."""
+def add_to_best(pool: Pool, shard: i64, row: i64, score: f64) -> i64:
+    """Insert a row into the best rows of all shards, by descending weight, then shard and row.
+
+    Returns 1, or 0 if MOST_CANDIDATES rows come before it, so that it is left out.
+    """
     place: i64 = pool.best_count
     while place:
-        before: i64 = place - 1
-        if pool.best_scores[before] > score:
+        previous: i64 = place - 1
+        if pool.best_scores[previous] > score:
             break
-        if pool.best_scores[before] == score and (
-            pool.best_shards[before] < shard
-            or (pool.best_shards[before] == shard and pool.best_rows[before] < row)
+        if pool.best_scores[previous] == score and (
+            pool.best_shards[previous] < shard
+            or (pool.best_shards[previous] == shard and pool.best_rows[previous] < row)
         ):
             break
-        if place < KEPT:
-            pool.best_scores[place] = pool.best_scores[before]
-            pool.best_shards[place] = pool.best_shards[before]
-            pool.best_rows[place] = pool.best_rows[before]
-        place = before
-    if place == KEPT:
+        if place < MOST_CANDIDATES:
+            pool.best_scores[place] = pool.best_scores[previous]
+            pool.best_shards[place] = pool.best_shards[previous]
+            pool.best_rows[place] = pool.best_rows[previous]
+        place = previous
+    if place == MOST_CANDIDATES:
         return 0
     pool.best_scores[place] = score
     pool.best_shards[place] = shard
     pool.best_rows[place] = row
-    if pool.best_count < KEPT:
+    if pool.best_count < MOST_CANDIDATES:
         pool.best_count += 1
     return 1
 
 
-def consider(shard: ShardArrays, pool: Pool, row: i64) -> i64:
-    """Weigh a row by the best of its names, present and former, and keep it if it is among the best."""
+def weigh_row(shard: ShardArrays, pool: Pool, row: i64) -> i64:
+    """Weigh a row by the best of its present and former names, and keep it if it is among the best rows.
+
+    Rows are kept twice: in `pool.rows` for the shard, and in the best rows of all shards. Returns 1 if the best rows of
+    all shards contain the row, else 0.
+    """
     if row >= shard.rows:
         raise_damaged()
     first: i64 = shard.token_starts[row]
     end: i64 = shard.token_starts[row + 1]
     if end < first or end > shard.token_count:
         raise_damaged()
-    least: f64 = floor_of(pool)
+    dropped_weight: f64 = least_kept_weight(pool)
     score: f64 = LIGHTEST
     pool.weighed += 1
-    while first <= end:
+    while first <= end:  # the words [first, stop) of each name, up to the next FORMER_NAME
         stop: i64 = first
         while stop < end and shard.tokens[stop] != FORMER_NAME:
             stop += 1
-        name: f64 = weigh_name(shard, pool, first, stop, score if score > least else least)
-        score = name if name > score else score
+        name_weight: f64 = weigh_name(
+            shard, pool, first, stop, score if score > dropped_weight else dropped_weight
+        )
+        score = name_weight if name_weight > score else score
         first = stop + 1
-    if score <= least:
+    if score <= dropped_weight:
         return 0
     for i in range(pool.count):
-        if pool.rows[i] == row:
+        if pool.rows[i] == row:  # it also has another word that was looked for
             return 0
     if pool.count < pool.room:
         pool.count += 1
@@ -347,63 +379,69 @@ def consider(shard: ShardArrays, pool: Pool, row: i64) -> i64:
         place -= 1
     pool.scores[place] = score
     pool.rows[place] = row
-    return keep(pool, pool.number, row, score)
+    return add_to_best(pool, pool.number, row, score)
 
 
-def consider_all(shard: ShardArrays, pool: Pool, word: i64) -> i64:
-    """Weigh the rows of a word, as many as are allowed."""
+def weigh_rows_of_word(shard: ShardArrays, pool: Pool, word: i64) -> i64:
+    """Weigh the rows whose names have a word, until the pool has weighed MOST_WEIGHED rows. Always returns 0."""
     first: i64 = shard.posting_starts[word]
     end: i64 = postings_end(shard, word, first)
     for i in range(first, end):
-        if pool.weighed >= POOLED:
+        if pool.weighed >= MOST_WEIGHED:
             return 0
-        if cython.compiled and i + FAR_AHEAD < end:
-            prefetch(cython.address(shard.token_starts[shard.postings[i + FAR_AHEAD]]))
-            if shard.postings[i + AHEAD] < shard.rows:
-                token: i64 = shard.token_starts[shard.postings[i + AHEAD]]
+        if cython.compiled and i + STARTS_AHEAD < end:
+            prefetch(cython.address(shard.token_starts[shard.postings[i + STARTS_AHEAD]]))
+            if shard.postings[i + TOKENS_AHEAD] < shard.rows:
+                token: i64 = shard.token_starts[shard.postings[i + TOKENS_AHEAD]]
                 prefetch(cython.address(shard.tokens[token]))
-        consider(shard, pool, shard.postings[i])
+        weigh_row(shard, pool, shard.postings[i])
     return 0
 
 
 def place_after(numbers: u32s, first: i64, end: i64, least: i64) -> i64:
-    """`lower_bound`, found in growing steps: the place is not far from `first`."""
-    step: i64 = 1
-    while first + step < end and numbers[first + step] < least:
-        first += step
-        step <<= 1
-    if first + step < end:
-        end = first + step + 1
+    """The first place in [first, end) whose number is at least `least`; faster than `lower_bound` near `first`.
+
+    Each step is twice as long as the step before it; a binary search within the last step follows.
+    """
+    jump: i64 = 1
+    while first + jump < end and numbers[first + jump] < least:
+        first += jump
+        jump <<= 1
+    if first + jump < end:
+        end = first + jump + 1
     return lower_bound(numbers, first, end, least)
 
 
-def consider_both(shard: ShardArrays, pool: Pool, word: i64, other: i64) -> i64:
-    """Weigh the rows that two words have in common."""
-    if postings_of(shard, word) > postings_of(shard, other):
-        word, other = other, word
+def weigh_rows_of_both(shard: ShardArrays, pool: Pool, word: i64, other_word: i64) -> i64:
+    """Weigh the rows that have both words, until the pool has weighed MOST_WEIGHED rows. Always returns 0.
+
+    Each row of the rarer word is looked up among the rows of the other word, which ascend.
+    """
+    if row_count_of(shard, word) > row_count_of(shard, other_word):
+        word, other_word = other_word, word
     first: i64 = shard.posting_starts[word]
-    at: i64 = shard.posting_starts[other]
-    end: i64 = postings_end(shard, other, at)
+    other_place: i64 = shard.posting_starts[other_word]
+    end: i64 = postings_end(shard, other_word, other_place)
     for i in range(first, postings_end(shard, word, first)):
-        if at >= end or pool.weighed >= POOLED:
+        if other_place >= end or pool.weighed >= MOST_WEIGHED:
             return 0
         row: i64 = shard.postings[i]
-        at = place_after(shard.postings, at, end, row)
-        if at < end and shard.postings[at] == row:
-            consider(shard, pool, row)
+        other_place = place_after(shard.postings, other_place, end, row)
+        if other_place < end and shard.postings[other_place] == row:
+            weigh_row(shard, pool, row)
     return 0
 
 
 def measure_groups(shard: ShardArrays, pool: Pool) -> f64:
-    """Find how many rows each group has, which is below 0 until it is taken, and what it weighs; returns the sum."""
+    """Write the size and the weight of each group, sizes as negative numbers; return the sum of the weights."""
     for group in range(pool.group_count):
         pool.sizes[group] = 0
         pool.heaviest[group] = 0.0
     for i in range(pool.first, pool.end):
-        own: i64 = pool.groups[i]
-        pool.sizes[own] -= postings_of(shard, pool.words[i])
-        if pool.weights[i] > pool.heaviest[own]:
-            pool.heaviest[own] = pool.weights[i]
+        group_of_word: i64 = pool.groups[i]
+        pool.sizes[group_of_word] -= row_count_of(shard, pool.words[i])
+        if pool.weights[i] > pool.heaviest[group_of_word]:
+            pool.heaviest[group_of_word] = pool.weights[i]
     weight: f64 = 0.0
     for group in range(pool.group_count):
         weight += pool.heaviest[group]
@@ -411,164 +449,196 @@ def measure_groups(shard: ShardArrays, pool: Pool) -> f64:
 
 
 def gather_rows(shard: ShardArrays, pool: Pool) -> i64:
-    """Keep the rows of the best weight: all rows of rare words, and those that frequent words have in common.
+    """Keep the rows with the best weights: all rows of rare words, and rows that frequent words share.
 
-    The words of a group stand for the same word of the line. Groups are taken from the rarest one on, until there are
-    `allowed` rows; then the rows that two of the next groups share. It ends where no other row can weigh enough: a row
-    with a word of a group that was taken has been weighed.
+    The words of a group are spellings of the same word of the line. Groups are used from the rarest on, up to `allowed`
+    rows; then the rows that two of the next groups share are weighed. The loop ends when no other row can weigh enough:
+    all rows with a word of a used group have been weighed. Returns the number of kept rows.
     """
-    used: i64 = 0
-    frequent: i64 = 0
-    left: f64 = measure_groups(shard, pool)
+    rows_used: i64 = 0
+    frequent_count: i64 = 0
+    # The most that a row without a word of the used groups weighs.
+    weight_left: f64 = measure_groups(shard, pool)
     pool.count = 0
     pool.weighed = 0
     for _ in range(pool.group_count):
-        best: i64 = -1
+        rarest: i64 = -1
         for group in range(pool.group_count):
-            if pool.sizes[group] < 0 and (best < 0 or pool.sizes[group] > pool.sizes[best]):
-                best = group
-        if best < 0 or left <= floor_of(pool):
+            if pool.sizes[group] < 0 and (rarest < 0 or pool.sizes[group] > pool.sizes[rarest]):
+                rarest = group
+        if rarest < 0 or weight_left <= least_kept_weight(pool):
             break
-        least: i64 = -pool.sizes[best]
-        pool.sizes[best] = least
-        if used + least <= pool.allowed:
-            used += least
-            consider_group(shard, pool, best)
-            left -= pool.heaviest[best]
-        elif frequent < FREQUENT_GROUPS:
-            pool.chosen[frequent] = best
-            frequent += 1
-    consider_shared(shard, pool, frequent, left)
-    if frequent and pool.weighed == 0 and left > floor_of(pool):
-        for k in range(pool.first, pool.end):
-            if pool.groups[k] == pool.chosen[0]:
-                consider_all(shard, pool, pool.words[k])
+        group_rows: i64 = -pool.sizes[rarest]
+        pool.sizes[rarest] = group_rows
+        if rows_used + group_rows <= pool.allowed:
+            rows_used += group_rows
+            weigh_group(shard, pool, rarest)
+            weight_left -= pool.heaviest[rarest]
+        elif frequent_count < MOST_FREQUENT_GROUPS:
+            pool.chosen[frequent_count] = rarest
+            frequent_count += 1
+    weigh_shared_rows(shard, pool, frequent_count, weight_left)
+    # If no row was weighed, weigh the rows of the rarest of the frequent groups.
+    if frequent_count and pool.weighed == 0 and weight_left > least_kept_weight(pool):
+        for index in range(pool.first, pool.end):
+            if pool.groups[index] == pool.chosen[0]:
+                weigh_rows_of_word(shard, pool, pool.words[index])
     return pool.count
 
 
-def consider_group(shard: ShardArrays, pool: Pool, group: i64) -> i64:
-    """Weigh the rows of a group: all of them, or those with a word of another one where no others can weigh enough."""
-    shared: i64 = pool.heaviest[group] <= floor_of(pool) and is_less_to_share(shard, pool, group)
+def weigh_group(shard: ShardArrays, pool: Pool, group: i64) -> i64:
+    """Weigh all rows of a group, or only its rows that also have a word of an unused group.
+
+    The second way is used if a row with words of this group alone is too light, and if it costs less. Always returns 0.
+    """
+    only_shared: i64 = pool.heaviest[group] <= least_kept_weight(pool) and is_sharing_cheaper(
+        shard, pool, group
+    )
     for i in range(pool.first, pool.end):
         if pool.groups[i] != group:
             continue
-        if not shared:
-            consider_all(shard, pool, pool.words[i])
+        if not only_shared:
+            weigh_rows_of_word(shard, pool, pool.words[i])
             continue
-        for k in range(pool.first, pool.end):
-            if pool.sizes[pool.groups[k]] < 0:
-                consider_both(shard, pool, pool.words[i], pool.words[k])
+        for other_index in range(pool.first, pool.end):
+            if pool.sizes[pool.groups[other_index]] < 0:  # the group is unused
+                weigh_rows_of_both(shard, pool, pool.words[i], pool.words[other_index])
     return 0
 
 
-def is_less_to_share(shard: ShardArrays, pool: Pool, group: i64) -> i64:
-    """1 if weighing all rows of a group takes longer than finding those that it shares with groups not taken yet."""
-    steps: i64 = 0
-    most: i64 = WEIGHING * pool.sizes[group]
+def is_sharing_cheaper(shard: ShardArrays, pool: Pool, group: i64) -> i64:
+    """1 if weighing all rows of a group takes longer than finding the rows that it shares with unused groups; else 0.
+
+    A group is the spellings of one word of the line. Both costs are estimated in steps of a pass through rows.
+    """
+    steps: i64 = 0  # of the passes through the rows of two words, one of them of the group
+    step_limit: i64 = WEIGHING_STEPS * pool.sizes[group]  # to weigh all rows of the group
     for i in range(pool.first, pool.end):
         if pool.groups[i] != group:
             continue
-        one: i64 = postings_of(shard, pool.words[i])
-        for k in range(pool.first, pool.end):
-            if pool.sizes[pool.groups[k]] >= 0:
+        size: i64 = row_count_of(shard, pool.words[i])
+        for other_index in range(pool.first, pool.end):
+            if pool.sizes[pool.groups[other_index]] >= 0:  # the group is used
                 continue
-            other: i64 = postings_of(shard, pool.words[k])
-            least: i64 = one if one < other else other
-            ratio: i64 = (one + other) // (least + 1)
+            other_size: i64 = row_count_of(shard, pool.words[other_index])
+            smaller: i64 = size if size < other_size else other_size
+            # A pass reads the shorter list, with log2(ratio) steps in the longer list for each row.
+            ratio: i64 = (size + other_size) // (smaller + 1)
             while ratio > 1:
-                steps += least
+                steps += smaller
                 ratio >>= 1
-            steps += PAIRED
-            if steps >= most:
+            steps += PAIR_STEPS
+            if steps >= step_limit:
                 return 0
     return 1
 
 
-def consider_shared(shard: ShardArrays, pool: Pool, frequent: i64, left: f64) -> i64:
-    """Weigh the rows that two of the frequent groups share; no row weighs over `left` that was not weighed before."""
-    for j in range(1, frequent):
-        left -= pool.heaviest[pool.chosen[j - 1]]
-        for i in range(j):
-            # A row with another group before `j` was weighed with it.
-            if left + pool.heaviest[pool.chosen[i]] <= floor_of(pool):
+def weigh_shared_rows(shard: ShardArrays, pool: Pool, frequent_count: i64, weight_left: f64) -> i64:
+    """Weigh the rows that two of the frequent groups share; no other row has a weight over `weight_left`.
+
+    `pool.chosen` has the `frequent_count` groups that have too many rows to weigh all of them. Always returns 0.
+    """
+    for second in range(1, frequent_count):
+        weight_left -= pool.heaviest[pool.chosen[second - 1]]
+        for first in range(second):
+            # A row that also has a word of an earlier chosen group was weighed with that group.
+            if weight_left + pool.heaviest[pool.chosen[first]] <= least_kept_weight(pool):
                 continue
-            for k in range(pool.first, pool.end):
-                if pool.groups[k] == pool.chosen[i]:
-                    for m in range(pool.first, pool.end):
-                        if pool.groups[m] == pool.chosen[j]:
-                            consider_both(shard, pool, pool.words[k], pool.words[m])
+            for index in range(pool.first, pool.end):
+                if pool.groups[index] == pool.chosen[first]:
+                    for other_index in range(pool.first, pool.end):
+                        if pool.groups[other_index] == pool.chosen[second]:
+                            weigh_rows_of_both(
+                                shard, pool, pool.words[index], pool.words[other_index]
+                            )
     return 0
 
 
 def gather_best(
-    generation: Table, chosen: Ints, count: i64, text: u8s, numbers: Ints, pool: Pool
+    generation: Table, shard_numbers: Ints, count: i64, text: u8s, numbers: Ints, pool: Pool
 ) -> i64:
-    """Keep the best rows of some shards.
+    """Keep the best rows of some shards in `pool.best_rows`; returns their number.
 
-    The shards whose rows may weigh most come first: those after one that has no row to keep have none either.
+    The shards whose rows can weigh most come first: after a shard without a row to keep, the other shards have no row
+    to keep either.
     """
+    # Look up the words in each shard; `pool.most` becomes the most that a row of the shard can weigh.
     stride: i64 = 2 * generation.shard_count
     pool.best_count = 0
-    for at in range(count):
-        pool.first = at * SOUGHT
-        seek_words(generation.shards[chosen[at]], text, numbers, 2 * chosen[at], stride, pool)
-        pool.ends[at] = pool.end
-        pool.most[at] = 0.0 if pool.end > pool.first else LIGHTEST
+    for chosen_index in range(count):
+        pool.first = chosen_index * MOST_SPELLINGS
+        collect_sought_words(
+            generation.shards[shard_numbers[chosen_index]],
+            text,
+            numbers,
+            2 * shard_numbers[chosen_index],
+            stride,
+            pool,
+        )
+        pool.ends[chosen_index] = pool.end
+        pool.most[chosen_index] = 0.0 if pool.end > pool.first else LIGHTEST
         for group in range(pool.group_count):
-            pool.most[at] += pool.heaviest[group]
+            pool.most[chosen_index] += pool.heaviest[group]
     for _ in range(count):
-        best: i64 = 0
-        for at in range(count):
-            if pool.most[at] > pool.most[best]:
-                best = at
+        heaviest_index: i64 = 0
+        for chosen_index in range(count):
+            if pool.most[chosen_index] > pool.most[heaviest_index]:
+                heaviest_index = chosen_index
         pool.count = 0
-        if pool.most[best] <= floor_of(pool):
+        if pool.most[heaviest_index] <= least_kept_weight(pool):
             break
-        pool.most[best] = LIGHTEST
-        pool.number = chosen[best]
-        pool.first = best * SOUGHT
-        pool.end = pool.ends[best]
+        pool.most[heaviest_index] = LIGHTEST  # so that the shard is not chosen again
+        pool.number = shard_numbers[heaviest_index]
+        pool.first = heaviest_index * MOST_SPELLINGS
+        pool.end = pool.ends[heaviest_index]
         gather_rows(generation.shards[pool.number], pool)
-    while pool.best_count > FIRST and (
-        pool.best_scores[pool.best_count - 1] < pool.best_scores[0] - BEHIND
+    # Drop the rows that weigh far less than the best, except the first ALWAYS_COMPARED rows.
+    while pool.best_count > ALWAYS_COMPARED and (
+        pool.best_scores[pool.best_count - 1] < pool.best_scores[0] - MOST_WEIGHT_GAP
     ):
         pool.best_count -= 1
     return pool.best_count
 
 
-# -- for Python ------------------------------------------------------------------------------------
+# -- functions that Python calls -------------------------------------------------------------------
 
 
 def gather(
     table: Address, shards: Address, count: int, text: bytes, numbers: Address, pool: Address
 ) -> int:
-    """Fill the pool with the best rows of some shards; returns how many there are.
+    """Fill the pool with the rows of some shards whose names share the most weight with a line; returns their number.
 
     Args:
-        text: the spellings of the pool, each followed by an END.
-        numbers: by text and shard, what `find_word` writes.
+        shards: the numbers of `count` shards.
+        text: the spellings of the words of the line, each followed by an END.
+        numbers: the table of look-ups that `find_word` writes.
 
     Raises:
-        CorruptError: a shard refers to what it does not have.
+        CorruptError: a shard refers to a word, row or text that it does not have.
     """
     generation: Table = cython.cast(Table, table)
-    chosen: Ints = cython.cast(Ints, shards)
+    shard_numbers: Ints = cython.cast(Ints, shards)
     chosen_count: i64 = count
-    given: u8s = text
-    known: Ints = cython.cast(Ints, numbers)
-    kept: Pool = cython.cast(Pool, pool)
-    found: i64 = 0
+    texts: u8s = text
+    lookups: Ints = cython.cast(Ints, numbers)
+    filled_pool: Pool = cython.cast(Pool, pool)
+    row_count: i64 = 0
     with cython.nogil:
-        found = gather_best(generation, chosen, chosen_count, given, known, kept)
-    return found  # noqa: RET504 (with the lock, into a Python number)
+        row_count = gather_best(
+            generation, shard_numbers, chosen_count, texts, lookups, filled_pool
+        )
+    return row_count  # noqa: RET504 (a Python number needs the lock of the interpreter, so it is made here)
 
 
-def lookup(table: Address, shard: int, text: bytes, numbers: Address, at: int) -> int:
-    """Do for `text`, which an END follows, what `find_word` does."""
+def lookup(table: Address, shard: int, text: bytes, numbers: Address, table_index: int) -> int:
+    """`find_word` for Python: looks a word up in shard number `shard`, and writes to numbers[table_index:][:2].
+
+    `text` is the word and an END. Returns 1, or 0 if the numbers were already written.
+    """
     generation: Table = cython.cast(Table, table)
-    given: u8s = text
+    texts: u8s = text
     size: i64 = len(text)
-    known: Ints = cython.cast(Ints, numbers)
+    lookups: Ints = cython.cast(Ints, numbers)
     number: i64 = shard
-    place: i64 = at
-    return find_word(generation.shards[number], given, 0, size, known, place)
+    place: i64 = table_index
+    return find_word(generation.shards[number], texts, 0, size, lookups, place)

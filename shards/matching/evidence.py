@@ -1,6 +1,6 @@
-"""Evidence for and against a company: numbers with names, one for each row of `seeds/rapprochement.csv`.
+"""Evidence for and against a company: named numbers, each with a weight in `seeds/rapprochement.csv`.
 
-A piece of evidence is 0 where it is absent. Most are 0 or 1; what words tell is in tens of nats.
+Absent evidence is 0. Most evidence is 0 or 1; the information of words is in tens of nats.
 """
 
 import re
@@ -16,30 +16,36 @@ from shards.codec.folding import fold, fold_id
 from shards.matching.legal_forms import LegalForm
 from shards.matching.line import UNREADABLE, Line
 from shards.matching.name_comparison import NameComparison, is_number
+from shards.reader.shard import ShardRow
 from shards.search.written_numbers import is_lei
 
-_CODE: Final = re.compile(r"[A-U]? ?(\d{2})\.?(\d)?(\d)?\.?\d{0,3}[A-Z]?")
-_HOST: Final = re.compile(r"(?:[a-z]+://)?(?:[^/@]*@)?(?:www\d?\.)?([^/:?#\s]+)")
-# Words that agree in so many letters at the beginning are the same in another number or gender.
-_STEM: Final = 5
-_ALIKE: Final = 0.6
-_LABELS: Final = ("activite", "secteur", "sous_secteur", "nace_libelle", "description")
+# A NACE code, also with its section, without dots, or with the further digits of a national code.
+_NACE_CODE: Final = re.compile(r"[A-U]? ?(\d{2})\.?(\d)?(\d)?\.?\d{0,3}[A-Z]?")
+_URL_OR_EMAIL: Final = re.compile(r"(?:[a-z]+://)?(?:[^/@]*@)?(?:www\d?\.)?([^/:?#\s]+)")
+# Words with this many equal first letters count as forms of the same word (plural, feminine).
+_STEM_LETTERS: Final = 5
+# The share of the words of the shorter address that the longer address must contain.
+_SHARED_WORDS: Final = 0.6
+# The fields of a company with words about its activity.
+_ACTIVITY_FIELDS: Final = ("activite", "secteur", "sous_secteur", "nace_libelle", "description")
 
+# Values of evidence by name.
 Evidence = dict[str, float]
-Forms = frozenset[LegalForm]
-Place = tuple[int, int]  # a shard, by its place in the table, and a row
+Forms = frozenset[LegalForm]  # the legal forms of a name
 
-_TOLD: Final = 10.0
-_MOST: Final = 2.0
-# Letters of a word in which an error says little: another such word may have it.
+# Information as evidence is in units of this number of nats, from -_MOST_UNITS to _MOST_UNITS units.
+_NATS_PER_UNIT: Final = 10.0
+_MOST_UNITS: Final = 2.0
+# In a word of up to this number of letters, an error is little evidence: another word can differ by one letter.
 _SHORT_WORD: Final = 6
-# Sums of the same information in another order differ by less.
-_NOTHING: Final = 1e-6
-# Beyond so much, more that the words of both names tell counts for less.
-_ENOUGH: Final = 0.7
-_POSTCODE: Final = re.compile(r"[^0-9A-Za-z]")
+# Sums of the same information in another order differ by less (rounding).
+_ROUNDING: Final = 1e-6
+# The part of `surplus` above this value counts less, because its evidence `surplus_haut` has a negative weight.
+_HIGH_SURPLUS: Final = 0.7
+# Characters that are ignored when postcodes are compared.
+_NOT_IN_POSTCODE: Final = re.compile(r"[^0-9A-Za-z]")
 
-# The evidence that is a reason of an answer, in the order of an answer.
+# The evidence that an answer lists as reasons, in this order.
 REASONS: Final = (
     "id_identique", "id_corrige", "id_different", "tva_identique", "lei_identique",
     "lei_different", "nom_identique", "nom_different", "ancien_nom", "initiales", "faute", "fautes", "faute_de_forme",
@@ -53,41 +59,42 @@ REASONS: Final = (
 
 
 class NumberedPlaces(NamedTuple):
-    """The companies that have the number of a cell of a line, in whatever spelling.
+    """The companies that have the number in a cell of a line, in any spelling.
 
     Attributes:
-        numbers: the cell as numbers, by their letters and digits.
-        incomparable: the countries whose identifiers say nothing of such a number.
+        places: the shard and row of each company.
+        numbers: the numbers that the cell can stand for, with letters and digits only.
+        incomparable: the countries whose identifiers cannot be compared with such a number.
     """
 
-    places: frozenset[Place] = frozenset()
+    places: frozenset[ShardRow] = frozenset()
     numbers: frozenset[str] = frozenset()
     incomparable: frozenset[str] = frozenset()
 
 
 class LineNumbers(NamedTuple):
-    """The companies with the numbers of a line, each of which may be in the cell of another."""
+    """The companies with the numbers of a line, by cell; a number can be in the wrong cell."""
 
     id: NumberedPlaces = NumberedPlaces()
     tva: NumberedPlaces = NumberedPlaces()
     lei: NumberedPlaces = NumberedPlaces()
 
     @property
-    def places(self) -> frozenset[Place]:
-        """All of the companies."""
+    def places(self) -> frozenset[ShardRow]:
+        """The companies with any number of the line."""
         return self.id.places | self.tva.places | self.lei.places
 
 
 @dataclass(frozen=True, slots=True)
 class WeighedCompany:
-    """A company and what speaks for it."""
+    """A company and its evidence; `compared` is None if the line has no name."""
 
     company: Mapping[str, Any]
     evidence: Evidence
     compared: NameComparison | None = None
 
 
-def of_name(
+def name_evidence(
     compared: NameComparison,
     forms: tuple[Forms, Forms],
     companies: int,
@@ -95,29 +102,30 @@ def of_name(
     town: float,
     remarks: float,
 ) -> Evidence:
-    """What the names say.
+    """The evidence of the comparison of two names, with every kind of agreement and difference as a number.
 
     Args:
         forms: the legal forms of the line and of the company.
-        companies: how many there are in the countries that were asked for.
-        town: what the words tell that only the line has, and that are the company's town.
-        remarks: the same of words that whoever keeps the list wrote behind the name.
+        companies: the number of companies in the countries that are searched.
+        town: the information of the words that only the line has and that are the company's town.
+        remarks: the information of the words that only the line has and that the owner of the list added as a remark.
     """
-    ours, theirs = (classes(each) for each in forms)
+    line_classes, company_classes = (classes(forms_of_name) for forms_of_name in forms)
     if compared.form_errors:
-        ours = theirs
+        line_classes = company_classes
     errors = compared.errors
     lacking = max(0.0, compared.lacking - town - remarks)
-    if lacking < _NOTHING:
+    if lacking < _ROUNDING:
         lacking = 0.0
-    same = compared.has_same_words and not compared.reordered
-    surplus = _clip((compared.common - log(companies + 1)) / _TOLD)
+    is_same = compared.has_same_words and not compared.reordered
+    # By how much the shared words single out one company of all: log(companies + 1) nats name one of `companies`.
+    surplus = _clip_units((compared.common - log(companies + 1)) / _NATS_PER_UNIT)
     return {
-        "nom_identique": float(same),
+        "nom_identique": float(is_same),
         "surplus": surplus,
-        "surplus_haut": max(0.0, surplus - _ENOUGH),
-        "manque": _clip(lacking / _TOLD),
-        "en_plus": _clip(compared.extra / _TOLD),
+        "surplus_haut": max(0.0, surplus - _HIGH_SURPLUS),
+        "manque": _clip_units(lacking / _NATS_PER_UNIT),
+        "en_plus": _clip_units(compared.extra / _NATS_PER_UNIT),
         "mot_manquant": float(lacking > 0),
         "mot_en_plus": float(bool(compared.extra_words)),
         "manque_et_plus": float(lacking > 0 and bool(compared.extra_words)),
@@ -132,7 +140,8 @@ def of_name(
         "faute_courte": float(min(2, compared.short_errors)),
         "faute_de_forme": float(min(1, compared.form_errors)),
         "faute_surplus": surplus * (errors > 0),
-        "faute_longue": _clip((compared.error_letters - _SHORT_WORD) / _SHORT_WORD) * (errors > 0),
+        "faute_longue": _clip_units((compared.error_letters - _SHORT_WORD) / _SHORT_WORD)
+        * (errors > 0),
         "faute_memes_lettres": float(errors > 0 and compared.slips == errors),
         "faute_initiale": float(compared.first_letters > 0),
         "faute_connue": float(min(2, compared.known_errors)),
@@ -141,15 +150,17 @@ def of_name(
         "espace": float(min(1, compared.respaced)),
         "ordre": float(compared.reordered),
         "nombre_different": float(compared.numbers > 0),
-        "forme_identique": float(bool(same and ours and forms[0] == forms[1])),
-        "forme_sans_nom": float(bool(ours) and not same),
-        "forme_autre": float(bool(ours and theirs) and not ours & theirs),
-        "forme_absente": float(bool(ours) != bool(theirs)),
+        "forme_identique": float(bool(is_same and line_classes and forms[0] == forms[1])),
+        "forme_sans_nom": float(bool(line_classes) and not is_same),
+        "forme_autre": float(
+            bool(line_classes and company_classes) and not line_classes & company_classes
+        ),
+        "forme_absente": float(bool(line_classes) != bool(company_classes)),
         "ville_dans_le_nom": float(town > 0),
     }
 
 
-def of_added_words(
+def added_word_evidence(
     compared: NameComparison,
     kin: Collection[str],
     country: Collection[str],
@@ -157,14 +168,17 @@ def of_added_words(
     remarks: Collection[str],
     surplus: float,
 ) -> Evidence:
-    """What words say that only the line has: `X Group` is another company than X, `X branch` is X.
+    """The evidence of words that only the line has: `X Group` is another company than X, `X branch` is X.
 
-    The more X tells, the likelier its group has it, too, and its companies in other countries. `X France` is mostly X,
-    if that is French.
+    The rarer the words of X, the likelier they are also in the names of its group and of its companies in other
+    countries. `X France` is usually X if X is French.
 
     Args:
-        country: the names of the country of the company.
-        countries: those of all.
+        kin: words in the names of siblings: group, holding, branch.
+        country: the names of the company's country.
+        countries: the names of all countries.
+        remarks: words that owners of lists add to names: closed, branch, supplier.
+        surplus: the evidence `surplus` of the names.
     """
     added = compared.lacking_words
     if any(word in remarks for word in added):
@@ -179,104 +193,113 @@ def of_added_words(
 
 
 def classes(forms: Forms) -> frozenset[str]:
-    """The classes of legal forms; of some forms none is known."""
+    """The known classes of legal forms."""
     return frozenset(form.classe for form in forms if form.classe)
 
 
-def beside_the_name(
-    line: Line, company: Mapping[str, Any], place: Place, numbers: LineNumbers
+def other_evidence(
+    line: Line, company: Mapping[str, Any], place: ShardRow, numbers: LineNumbers
 ) -> Evidence:
-    """What place, date, numbers and state say of the company at `place`."""
-    found = of_place(line, company) | of_identifiers(line, company, place, numbers)
+    """The evidence of place, date, numbers and state for the company at `place`."""
+    evidence = place_evidence(line, company) | identifier_evidence(line, company, place, numbers)
     if company["etat"] == "cessee":
-        found["cessee"] = 1.0
-    return found
+        evidence["cessee"] = 1.0
+    return evidence
 
 
-def of_place(line: Line, company: Mapping[str, Any]) -> Evidence:
-    """What town, postcode and date of creation say; nothing where one side does not have them."""
-    found: Evidence = {}
+def place_evidence(line: Line, company: Mapping[str, Any]) -> Evidence:
+    """The evidence of town, postcode and date of creation: equal, near (towns and postcodes) or different.
+
+    A value that the line or the company does not have gives no evidence. Dates are compared as far as both are known.
+    """
+    evidence: Evidence = {}
     if line.ville and company["ville"]:
-        found[f"ville_{_town(fold(line.ville), fold(company['ville']))}"] = 1.0
+        evidence[f"ville_{_compare_towns(fold(line.ville), fold(company['ville']))}"] = 1.0
     if line.code_postal and company["code_postal"]:
-        one, other = _postcode(line.code_postal), _postcode(company["code_postal"])
-        near = one[:2] == other[:2]
-        found[
+        line_postcode, company_postcode = (
+            _postcode(line.code_postal),
+            _postcode(company["code_postal"]),
+        )
+        is_near = line_postcode[:2] == company_postcode[:2]
+        evidence[
             "code_postal_identique"
-            if one == other
+            if line_postcode == company_postcode
             else "code_postal_proche"
-            if near
+            if is_near
             else "code_postal_different"
         ] = 1.0
     if line.date_creation and company["date_creation"]:
         length = min(len(line.date_creation), len(company["date_creation"]))
-        same = line.date_creation[:length] == company["date_creation"][:length]
-        found["date_identique" if same else "date_differente"] = 1.0
-    return found
+        is_same = line.date_creation[:length] == company["date_creation"][:length]
+        evidence["date_identique" if is_same else "date_differente"] = 1.0
+    return evidence
 
 
-def of_identifiers(
-    line: Line, company: Mapping[str, Any], place: Place, numbers: LineNumbers
+def identifier_evidence(
+    line: Line, company: Mapping[str, Any], place: ShardRow, numbers: LineNumbers
 ) -> Evidence:
-    """What the identifier, the VAT number and the LEI say.
+    """The evidence of the identifier, the VAT number and the LEI.
 
-    A number says that it is another only where the company has such a number: no register publishes German VAT numbers.
+    A different number counts against a company only if the two can be compared: no register publishes German VAT
+    numbers.
     """
-    found: Evidence = {}
+    evidence: Evidence = {}
     if not (line.id or line.tva or line.lei):
-        return found
-    known, iso2 = fold_id(company["id"]), company["iso2"]
+        return evidence
+    identifier, iso2 = fold_id(company["id"]), company["iso2"]
     vat, lei = (fold_id(company.get(name) or "") for name in ("tva", "lei"))
     if line.id:
-        if known in numbers.id.numbers:
-            found["id_identique"] = 1.0
+        if identifier in numbers.id.numbers:
+            evidence["id_identique"] = 1.0
         elif place in numbers.id.places:
-            found["id_corrige"] = 1.0
-            found["id_zeros"] = float(
-                any(_has_more_zeros(number, known) for number in numbers.id.numbers)
+            evidence["id_corrige"] = 1.0
+            evidence["id_zeros"] = float(
+                any(_has_more_zeros(number, identifier) for number in numbers.id.numbers)
             )
         elif "id_illisible" not in line.illisibles and (vat or iso2 not in numbers.id.incomparable):
-            found["id_different"] = 1.0
-            found["id_d_une_autre"] = float(bool(numbers.id.places))
+            evidence["id_different"] = 1.0
+            evidence["id_d_une_autre"] = float(bool(numbers.id.places))
     if line.tva:
-        given = [_core(number, iso2) for number in numbers.tva.numbers]
+        bare_numbers = [_number_without_prefix(number, iso2) for number in numbers.tva.numbers]
         by_vat = place in numbers.tva.places
-        if vat and by_vat and any(map(vat.endswith, given)):
-            found["tva_identique"] = 1.0
-        elif by_vat or any(_core(known, iso2) in number for number in given):
-            found["id_corrige"] = 1.0
+        if vat and by_vat and any(map(vat.endswith, bare_numbers)):
+            evidence["tva_identique"] = 1.0
+        elif by_vat or any(
+            _number_without_prefix(identifier, iso2) in number for number in bare_numbers
+        ):
+            evidence["id_corrige"] = 1.0
         elif (
             not line.id
             and "tva_illisible" not in line.illisibles
             and (vat or iso2 not in numbers.tva.incomparable)
         ):
-            found["id_different"] = 1.0
+            evidence["id_different"] = 1.0
     if line.lei:
         if lei in numbers.lei.numbers:
-            found["lei_identique"] = 1.0
+            evidence["lei_identique"] = 1.0
         elif place in numbers.lei.places:
-            found["id_corrige"] = 1.0
+            evidence["id_corrige"] = 1.0
         elif lei and any(map(is_lei, numbers.lei.numbers)):
-            found["lei_different"] = 1.0
-    return found
+            evidence["lei_different"] = 1.0
+    return evidence
 
 
-def _has_more_zeros(given: str, known: str) -> bool:
+def _has_more_zeros(number: str, identifier: str) -> bool:
     """Whether the identifier of the company has zeros that the number does not have: 00944111 of 944111.
 
     >>> _has_more_zeros("SC12345", "SC012345"), _has_more_zeros("GB00944111", "00944111")
     (True, False)
     """
-    digits = known.lstrip(ascii_uppercase)
-    letters = known.removesuffix(digits)
-    return known not in given and (letters + digits.lstrip("0")) in given
+    digits = identifier.lstrip(ascii_uppercase)
+    letters = identifier.removesuffix(digits)
+    return identifier not in number and (letters + digits.lstrip("0")) in number
 
 
 def information_in(
-    words: Collection[str], compared: NameComparison, told: Mapping[str, float]
+    words: Collection[str], compared: NameComparison, word_information: Mapping[str, float]
 ) -> float:
-    """The information of the words that only the line has and that are among `words`."""
-    return sum(told[word] for word in compared.lacking_words if word in words)
+    """The information of the words that only the line has and that are in `words`."""
+    return sum(word_information[word] for word in compared.lacking_words if word in words)
 
 
 def reasons(evidence: Evidence) -> tuple[str, ...]:
@@ -284,28 +307,32 @@ def reasons(evidence: Evidence) -> tuple[str, ...]:
     return tuple(name for name in REASONS if evidence.get(name))
 
 
-def _core(folded: str, iso2: str) -> str:
+def _number_without_prefix(folded: str, iso2: str) -> str:
     """A folded identifier without the prefix of its country and leading zeros."""
+    # A text with three characters or fewer after the letters is not a number with a prefix.
     for prefix in (iso2, "GB" if iso2 == "UK" else iso2):
         if folded.startswith(prefix) and len(folded) > len(prefix) + 3:
             folded = folded.removeprefix(prefix)
     return folded.lstrip("0")
 
 
-def _town(town: str, other: str) -> str:
-    if town == other:
+def _compare_towns(town: str, other_town: str) -> str:
+    """How alike two folded towns are: `identique`, `proche` (a common long word, few other letters), `differente`."""
+    if town == other_town:
         return "identique"
-    parts = set(town.split()) & set(other.split())
-    near = OSA.distance(town, other, score_cutoff=2) <= min(2, len(town) // 4)
-    return "proche" if near or any(len(part) > 3 for part in parts) else "differente"
+    common_words = set(town.split()) & set(other_town.split())
+    is_near = OSA.distance(town, other_town, score_cutoff=2) <= min(2, len(town) // 4)
+    return "proche" if is_near or any(len(part) > 3 for part in common_words) else "differente"
 
 
 def _postcode(text: str) -> str:
-    return _POSTCODE.sub("", text).upper()
+    """The letters and digits of a postcode, in upper case."""
+    return _NOT_IN_POSTCODE.sub("", text).upper()
 
 
-def _clip(value: float) -> float:
-    return max(-_MOST, min(_MOST, value))
+def _clip_units(value: float) -> float:
+    """The value, limited to the range from -_MOST_UNITS to _MOST_UNITS."""
+    return max(-_MOST_UNITS, min(_MOST_UNITS, value))
 
 
 # -- address, activity, website and e-mail address (extension X19) -----------------------------
@@ -317,25 +344,25 @@ def contact_evidence(
     mail_providers: Collection[str],
     classes: Collection[str] = (),
 ) -> dict[str, float]:
-    """The evidence of address, activity, website and e-mail address; nothing where one side does not have a value.
+    """The evidence of address, activity, website and e-mail address; empty where one side has no value.
 
-    Of a website and an e-mail address only the domain is compared; one of a provider of mailboxes says nothing. Where
-    the contacts of the company are null, because it has none or the caller has no right to them, only its name is
-    compared.
+    Websites and e-mail addresses are compared by their domain; the domain of a mail provider is no evidence. If the
+    contacts of the company are null (it has none, or the caller has no right to them), the domain of the line is
+    compared only with the company's name.
 
     Args:
-        mail_providers: domains that anybody may have an e-mail address of.
-        classes: the classes of the NACE that the words of the activity of the line name.
+        mail_providers: domains where anybody can have an e-mail address.
+        classes: the NACE classes of the words in the activity of the line.
     """
     if not (line.adresse or line.activite or line.site_web or line.email):
         return {}
     codes = [
-        line.adresse and company["adresse"] and _address(line.adresse, company),
-        line.activite and _activity(line.activite, company, classes),
+        line.adresse and company["adresse"] and _compare_addresses(line.adresse, company),
+        line.activite and _compare_activities(line.activite, company, classes),
         *(
-            _domain(domain, company)
-            for given in (line.site_web, line.email)
-            if (domain := domain_of(given)) and domain not in mail_providers
+            _compare_domains(domain, company)
+            for text in (line.site_web, line.email)
+            if (domain := domain_of(text)) and domain not in mail_providers
         ),
     ]
     return {code: 1.0 for code in codes if code}
@@ -347,47 +374,70 @@ def domain_of(text: str | None) -> str:
     >>> domain_of("https://www.Example.co.uk/fr"), domain_of("a@example.fr"), domain_of(None)
     ('example.co.uk', 'example.fr', '')
     """
-    matched = _HOST.match((text or "").strip().lower())
+    matched = _URL_OR_EMAIL.match((text or "").strip().lower())
     return matched[1].strip(".") if matched and "." in matched[1] else ""
 
 
-def _address(given: str, company: Mapping[str, Any]) -> str:
-    """How much of the shorter address is in the longer one; the numbers must be there."""
-    place = set(fold(f"{company['ville'] or ''} {company['code_postal'] or ''}").split())
-    one, other = (set(fold(text).split()) - place for text in (given, company["adresse"]))
-    least = min(len(one), len(other))
-    if not least:
+def _compare_addresses(address: str, company: Mapping[str, Any]) -> str:
+    """The evidence of two addresses, or "" if they are neither the same nor clearly different.
+
+    They are the same if the longer one contains most words of the shorter one and, if both have numbers, they share a
+    number. They are different if they share no word of _STEM_LETTERS letters or more.
+    """
+    town_words = set(fold(f"{company['ville'] or ''} {company['code_postal'] or ''}").split())
+    line_words, company_words = (
+        set(fold(text).split()) - town_words for text in (address, company["adresse"])
+    )
+    shorter_size = min(len(line_words), len(company_words))
+    if not shorter_size:
         return ""
-    numbers = {word for word in one if word.isdigit()}, {word for word in other if word.isdigit()}
+    numbers = (
+        {word for word in line_words if word.isdigit()},
+        {word for word in company_words if word.isdigit()},
+    )
     same_number = not all(numbers) or bool(numbers[0] & numbers[1])
-    if same_number and len(one & other) >= _ALIKE * least:
+    if same_number and len(line_words & company_words) >= _SHARED_WORDS * shorter_size:
         return "adresse_identique"
-    return "" if any(len(word) >= _STEM for word in one & other) else "adresse_differente"
+    return (
+        ""
+        if any(len(word) >= _STEM_LETTERS for word in line_words & company_words)
+        else "adresse_differente"
+    )
 
 
-def _activity(given: str, company: Mapping[str, Any], classes: Collection[str]) -> str:
-    """A code is compared with the code, words with the classes that they name and all labels of the company."""
-    if matched := _CODE.fullmatch(given.strip()):
+def _compare_activities(activity: str, company: Mapping[str, Any], classes: Collection[str]) -> str:
+    """The evidence of an activity, or "": a code is compared with the company's code, words with its labels.
+
+    Words of fewer than four letters are left out, because they are often articles and prepositions.
+    """
+    if matched := _NACE_CODE.fullmatch(activity.strip()):
         code = (company["nace_code"] or "").replace(".", "")
-        asked = "".join(digit for digit in matched.groups() if digit)
+        digits = "".join(digit for digit in matched.groups() if digit)
         if not code:
             return ""
-        length = min(len(code), len(asked))
-        if code[:length] == asked[:length]:
+        length = min(len(code), len(digits))
+        if code[:length] == digits[:length]:
             return "activite_identique"
-        return "" if code[:2] == asked[:2] else "activite_differente"
+        return "" if code[:2] == digits[:2] else "activite_differente"
     if company["nace_code"] in classes:
         return "activite_identique"
-    words = {word[:_STEM] for word in fold(given).split() if len(word) >= _STEM - 1}
-    known = " ".join(str(company[field]) for field in _LABELS if company[field])
-    stems = {word[:_STEM] for word in fold(known).split()}
+    words = {
+        word[:_STEM_LETTERS] for word in fold(activity).split() if len(word) >= _STEM_LETTERS - 1
+    }
+    labels = " ".join(str(company[field]) for field in _ACTIVITY_FIELDS if company[field])
+    stems = {word[:_STEM_LETTERS] for word in fold(labels).split()}
     return "activite_identique" if words & stems else ""
 
 
-def _domain(domain: str, company: Mapping[str, Any]) -> str:
+def _compare_domains(domain: str, company: Mapping[str, Any]) -> str:
+    """The evidence of a domain, or "".
+
+    It is compared with the domains of the company. Then its first label is searched in the company's name; a label of
+    fewer than four letters is not, because it can be there by chance.
+    """
     if domain in (domain_of(company[field]) for field in ("site_web", "domaine", "email")):
         return "site_identique"
     label, name = (
         fold(text).replace(" ", "") for text in (domain.partition(".")[0], company["nom"])
     )
-    return "site_du_nom" if len(label) >= _STEM - 1 and label in name else ""
+    return "site_du_nom" if len(label) >= _STEM_LETTERS - 1 and label in name else ""

@@ -1,9 +1,9 @@
 """Legal forms in names, of every country, in all spellings of their parts (extension X19).
 
-A form is a sequence of folded words with a class (`seeds/formes_juridiques.csv`); those without a country hold in all
-of them. So do the labels of ISO 20275 (`seeds/elf.csv`), whose class is not known. Forms are made of parts, and a part
-has several spellings (`seeds/parties_de_formes.csv`): `company limited` is also `co ltd`. "S.à r.l." is the words s, a,
-r, l, and a form of up to five letters is also known with its letters apart.
+A form is a sequence of folded words with a class (`seeds/formes_juridiques.csv`); a form without a country is valid in
+all countries. The labels of ISO 20275 (`seeds/elf.csv`) are forms too, of unknown class. Forms consist of parts, and a
+part may have several spellings (`seeds/parties_de_formes.csv`): `company limited` is also `co ltd`. "S.à r.l." is the
+words s, a, r, l; a form of up to five letters is also recognised with its letters apart.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -15,34 +15,38 @@ from rapidfuzz.distance import OSA
 
 from shards.codec.folding import fold
 
+# The folded words of a name or a form.
 Words = tuple[str, ...]
-Row = Mapping[str, str]
+# A row of a table of `seeds/`, by column.
+TableRow = Mapping[str, str]
 
-# A form of fewer letters is only taken for one at an end of the name: `sa`, `as` and `kg` are also words.
-_ANYWHERE: Final = 3
-_SPACED: Final = 5
-# A form of another country is one in front of a name if it has so many letters: ООО, OAO, but not "Corporation"; and
-# two letters are initials: A&E Consultancy.
+# A form of fewer letters is recognised only at the start or end of a name: `sa`, `as` and `kg` are also words.
+_LEAST_ANYWHERE: Final = 3
+# A form of up to this number of letters is also recognised with its letters apart: s a r l.
+_LONGEST_SPACED: Final = 5
+# A form of another country is recognised in front of a name only with this number of letters: ООО, OAO, but not
+# "Corporation"; two letters are initials: A&E Consultancy.
 _IN_FRONT: Final = range(3, 5)
-# Of one form at most so many spellings are known.
+# A form whose parts can be combined in more spellings is recognised only as its table writes it.
 _MOST_SPELLINGS: Final = 4_000
-# What may be between two parts: "&" is not in folded text, its words are.
+# Words between two parts instead of "&", which folded text does not have.
 _AND: Final = ((), ("und",), ("u",), ("and",), ("et",), ("e",), ("og",))
-# Words of fewer letters have no errors; from the second length on there may be two.
+# Words of at least _ONE_ERROR letters are recognised with one typing error, of at least _TWO_ERRORS letters with two.
 _ONE_ERROR: Final = 3
 _TWO_ERRORS: Final = 7
-# Forms of so few letters lack one or have one too many: another letter would make another form, or a name.
+# Forms of up to this number of letters are recognised with a letter missing, added or swapped, but not replaced: that
+# would be another form, or a name.
 _SHORT: Final = 3
-# Letters of a form that may follow a name without a blank, and letters of what is before it.
+# The least and most letters of a form that is attached to a name without a blank, and the least letters of the name.
 _ATTACHED: Final = 2
 _LONGEST_ATTACHED: Final = 12
-_REST: Final = 3
-# A label of ISO 20275 with fewer words is no sign of a legal form: "Trust", "Fonds".
+_LEAST_NAME: Final = 3
+# A label of ISO 20275 with fewer words than this is not read as a legal form: "Trust", "Fonds".
 _LABEL_WORDS: Final = 2
 
 
 class LegalForm(NamedTuple):
-    """A legal form: its class, "" if it is not known, and its name, which spellings of the same parts share."""
+    """A legal form: its class ("" if unknown) and its name, which all spellings of the same parts share."""
 
     classe: str
     name: Words
@@ -52,89 +56,112 @@ class LegalForms:
     """Legal forms by country."""
 
     def __init__(
-        self, forms: Iterable[Row], parts: Iterable[Row] = (), labels: Iterable[Row] = ()
+        self,
+        forms: Iterable[TableRow],
+        parts: Iterable[TableRow] = (),
+        labels: Iterable[TableRow] = (),
     ) -> None:
-        """Read rows of the tables, by column."""
-        self._parts: dict[Words, list[Words]] = {}
-        self._canonical: dict[Words, Words] = {}
+        """Read rows of the tables; a row is a dict by column."""
+        self._parts: dict[Words, list[Words]] = {}  # by part: its spellings
+        self._canonical: dict[Words, Words] = {}  # by spelling: its part
         for row in parts:
-            part, spelling = _words(row["partie"]), _words(row["ecriture"])
+            part, spelling = _folded_words(row["partie"]), _folded_words(row["ecriture"])
             self._parts.setdefault(part, [part]).append(spelling)
         for part, spellings in self._parts.items():
             for spelling in spellings:
                 self._canonical.setdefault(spelling, part)
-        given = [(row["iso2"], row["forme"], row["classe"]) for row in forms]
-        given += [
+        entries = [(row["iso2"], row["forme"], row["classe"]) for row in forms]
+        entries += [
             (row["iso2"], row["label"], "")
             for row in labels
             if len(row["label"].split()) >= _LABEL_WORDS
         ]
-        self._known: dict[str, dict[Words, LegalForm]] = {"": {}}
+        self._by_country: dict[str, dict[Words, LegalForm]] = {"": {}}
         everywhere: dict[Words, LegalForm] = {}
+        # By name of a form: its spellings without blanks, and its words that can have a typing error.
         self._texts: dict[Words, set[str]] = {}
-        self._single: dict[Words, set[str]] = {}
-        self._own: dict[str, set[Words]] = {}
-        self._add(given, everywhere, _spellings)
-        self._add(given, everywhere, self._of_parts)
-        # Those of no country are the forms at an end of a name only, and so are labels that say what a company does:
-        # "Caisse d'épargne et de prévoyance" is a form behind a name, and in front a part of it.
+        self._form_words: dict[Words, set[str]] = {}
+        self._names_by_country: dict[str, set[Words]] = {}
+        self._add_forms(entries, everywhere, _spacings)
+        self._add_forms(entries, everywhere, self._all_spellings)
+        # Forms that a country does not list itself are recognised only as the last or first words of a name. So are
+        # labels that describe an activity: "Caisse d'épargne et de prévoyance" is a form after a name, but before it a
+        # part of the name.
         self._at_ends = {
-            iso2: frozenset(everywhere.keys() - known.keys()) | self._telling(known)
-            for iso2, known in self._known.items()
+            iso2: frozenset(everywhere.keys() - by_words.keys())
+            | self._descriptive_labels(by_words)
+            for iso2, by_words in self._by_country.items()
         }
-        for known in self._known.values():
+        for by_words in self._by_country.values():
             for words, form in everywhere.items():
-                known.setdefault(words, form)
-        # Most words begin no form: the words of the longest one that each word begins.
-        self._longest = {iso2: _longest_sizes(known) for iso2, known in self._known.items()}
+                by_words.setdefault(words, form)
+        # First word of a form -> the most words of such a form. A word that is absent begins no form, so it is passed.
+        self._longest = {
+            iso2: _longest_sizes(by_words) for iso2, by_words in self._by_country.items()
+        }
 
-    def _add(
+    def _add_forms(
         self,
-        given: Sequence[tuple[str, str, str]],
+        entries: Sequence[tuple[str, str, str]],
         everywhere: dict[Words, LegalForm],
         spellings: Callable[[str], Iterable[Words]],
     ) -> None:
-        """Add spellings of forms; those that are known stay as they are."""
-        for iso2, text, classe in given:
-            form = LegalForm(classe, self._name(text))
+        """Add spellings of forms to their countries, or to `everywhere` if an entry has no country.
+
+        Earlier entries for the same words stay. The spellings are also kept for the recognition of typing errors.
+        """
+        for iso2, text, classe in entries:
+            form = LegalForm(classe, self._canonical_name(text))
             texts = self._texts.setdefault(form.name, set())
-            known = self._known.setdefault(iso2, {}) if iso2 else everywhere
-            self._own.setdefault(iso2, set()).add(form.name)
+            by_words = self._by_country.setdefault(iso2, {}) if iso2 else everywhere
+            self._names_by_country.setdefault(iso2, set()).add(form.name)
             for words in spellings(text):
-                known.setdefault(words, form)
+                by_words.setdefault(words, form)
+                # Where all countries are allowed, a single word of unknown class is not recognised.
                 if classe or len(words) > 1:
-                    self._known[""].setdefault(words, form)
+                    self._by_country[""].setdefault(words, form)
                 texts.add("".join(words))
-                self._single.setdefault(form.name, set()).update(
+                self._form_words.setdefault(form.name, set()).update(
                     word for word in words if len(word) >= _ONE_ERROR
                 )
 
-    def _telling(self, known: Mapping[Words, LegalForm]) -> set[Words]:
-        """The labels that do not begin with a part of a form, as `société` is."""
-        return {words for words, form in known.items() if not form.classe and not self._part(words)}
+    def _descriptive_labels(self, by_words: Mapping[Words, LegalForm]) -> set[Words]:
+        """The labels that do not begin with a part of a form, such as `société`."""
+        return {
+            words
+            for words, form in by_words.items()
+            if not form.classe and not self._leading_part(words)
+        }
 
-    def without_forms(self, folded: Words, iso2: str) -> tuple[Words, frozenset[LegalForm]]:
-        """A folded name without the forms of a country (`""`: of all), at least one word; and these forms."""
-        iso2 = iso2 if iso2 in self._known else ""
-        known, longest, at_ends = self._known[iso2], self._longest[iso2], self._at_ends[iso2]
+    def split_forms(self, folded: Words, iso2: str) -> tuple[Words, frozenset[LegalForm]]:
+        """A folded name without its forms of a country (`""`: of all), and these forms; at least one word stays.
+
+        At each word, the longest form that begins there is removed.
+        """
+        iso2 = iso2 if iso2 in self._by_country else ""
+        by_words, longest, at_ends = (
+            self._by_country[iso2],
+            self._longest[iso2],
+            self._at_ends[iso2],
+        )
         if longest.keys().isdisjoint(folded):
             return folded, frozenset()
         words = list(folded)
         forms: set[LegalForm] = set()
-        at = 0
-        while at < len(words):
-            most = longest.get(words[at], 0)
-            size = _form_at(known, at_ends, words, at, most) if most else 0
+        start = 0
+        while start < len(words):
+            longest_size = longest.get(words[start], 0)
+            size = _form_at(by_words, at_ends, words, start, longest_size) if longest_size else 0
             if size and size < len(words):
-                forms.add(known[tuple(words[at : at + size])])
-                del words[at : at + size]
-                at = 0 if at < size else at
+                forms.add(by_words[tuple(words[start : start + size])])
+                del words[start : start + size]
+                start = 0 if start < size else start
             else:
-                at += 1
+                start += 1
         return tuple(words), frozenset(forms)
 
     def is_attached(self, word: str, name: str, form: LegalForm) -> bool:
-        """Whether a word is a name with a legal form before or behind it, without a blank."""
+        """Whether a word is a name and a legal form, in either order, without a blank."""
         if word == name:
             return False
         texts = self._texts[form.name]
@@ -146,66 +173,69 @@ class LegalForms:
         """Whether the word is a word of a form with a typing error."""
         if len(word) < _ONE_ERROR:
             return False
-        most = 2 if len(word) >= _TWO_ERRORS else 1
-        words = self._single[form.name]
-        near = process.extractOne(word, words, scorer=OSA.distance, score_cutoff=most)
-        return near is not None and near[1] > 0
+        max_errors = 2 if len(word) >= _TWO_ERRORS else 1
+        words = self._form_words[form.name]
+        nearest = process.extractOne(word, words, scorer=OSA.distance, score_cutoff=max_errors)
+        return nearest is not None and nearest[1] > 0
 
     def is_own(self, form: LegalForm, iso2: str) -> bool:
-        """Whether a form is one of this country."""
-        return form.name in self._own.get(iso2, ())
+        """Whether a form belongs to this country."""
+        return form.name in self._names_by_country.get(iso2, ())
 
     def is_near(self, text: str, form: LegalForm) -> bool:
-        """Whether a text without blanks is a whole form with at most a typing error: `o` of oü, `gmbhckg`."""
+        """Whether a text without blanks is a complete form, also with typing errors: `o` for oü, `gmbhckg`."""
         texts = self._texts[form.name]
         if text in texts:
             return True
-        if any(_lacks_a_letter(text, other) for other in texts if len(other) <= _SHORT):
+        if any(_lacks_a_letter(text, form_text) for form_text in texts if len(form_text) <= _SHORT):
             return True
         if len(text) < _SHORT:
             return False
-        long = [other for other in texts if len(other) > _SHORT]
-        most = 2 if len(text) >= _TWO_ERRORS else 1
-        return bool(process.extractOne(text, long, scorer=OSA.distance, score_cutoff=most))
+        long_texts = [form_text for form_text in texts if len(form_text) > _SHORT]
+        max_errors = 2 if len(text) >= _TWO_ERRORS else 1
+        return bool(
+            process.extractOne(text, long_texts, scorer=OSA.distance, score_cutoff=max_errors)
+        )
 
     def words_without_form(self, word: str, iso2: str) -> Iterator[str]:
-        """A word without the form that is at its end, or a long one in front: siemens of siemensag."""
-        known = self._known[iso2 if iso2 in self._known else ""]
-        for size in range(_ATTACHED, min(_LONGEST_ATTACHED, len(word) - _REST) + 1):
-            if (word[-size:],) in known:
+        """A word without a form at its end, or without a form of ≥ 4 letters at its start: siemens from siemensag."""
+        by_words = self._by_country[iso2 if iso2 in self._by_country else ""]
+        for size in range(_ATTACHED, min(_LONGEST_ATTACHED, len(word) - _LEAST_NAME) + 1):
+            if (word[-size:],) in by_words:
                 yield word[:-size]
-            if size >= _IN_FRONT[-1] and (word[:size],) in known:
+            if size >= _IN_FRONT[-1] and (word[:size],) in by_words:
                 yield word[size:]
 
-    def _of_parts(self, text: str) -> Iterator[Words]:
+    def _all_spellings(self, text: str) -> Iterator[Words]:
         """A form in all spellings of its parts."""
         choices: list[Sequence[Words]] = []
         count = 1
         for number, section in enumerate(text.split("&")):
             if number and choices:
                 choices.append(_AND)
-            words = _words(section)
+            words = _folded_words(section)
             while words:
-                part = self._part(words)
+                part = self._leading_part(words)
                 choices.append(self._parts[self._canonical[part]] if part else [words[:1]])
                 words = words[max(1, len(part)) :]
         for choice in choices:
             count *= len(choice)
         if count <= _MOST_SPELLINGS:
-            for chosen in product(*choices):
-                yield tuple(word for part in chosen for word in part)
+            for chosen_spellings in product(*choices):
+                yield tuple(word for part in chosen_spellings for word in part)
 
-    def _name(self, text: str) -> Words:
-        words = _words(text)
-        found: list[str] = []
+    def _canonical_name(self, text: str) -> Words:
+        """The words of a form, each part in its first spelling, so that all spellings of a form have one name."""
+        words = _folded_words(text)
+        name: list[str] = []
         while words:
-            part = self._part(words)
-            found += self._canonical[part] if part else words[:1]
+            part = self._leading_part(words)
+            name += self._canonical[part] if part else words[:1]
             words = words[max(1, len(part)) :]
-        return tuple(found)
+        return tuple(name)
 
-    def _part(self, words: Words) -> Words:
-        """The longest spelling of a part with which words begin, or none."""
+    def _leading_part(self, words: Words) -> Words:
+        """The longest part of a form, in any spelling, that the words begin with; () if they begin with no part."""
         for size in range(len(words), 0, -1):
             if words[:size] in self._canonical:
                 return words[:size]
@@ -213,53 +243,60 @@ class LegalForms:
 
 
 def _form_at(
-    known: Mapping[Words, LegalForm],
+    by_words: Mapping[Words, LegalForm],
     at_ends: frozenset[Words],
     words: list[str],
-    at: int,
-    most: int,
+    start: int,
+    longest_size: int,
 ) -> int:
-    """The number of words of the longest form that begins at `at`, at most `most`; 0 if none does."""
-    for size in range(min(most, len(words) - at), 0, -1):
-        found = tuple(words[at : at + size])
-        form = known.get(found)
+    """The number of words of the longest form that begins at `start`, at most `longest_size`; 0 if there is no form."""
+    for size in range(min(longest_size, len(words) - start), 0, -1):
+        candidate = tuple(words[start : start + size])
+        form = by_words.get(candidate)
         if form is None:
             continue
-        last = at + size == len(words)
-        if not form.classe and size == 1:  # "company" is only a form behind a name
-            if last:
+        is_last = start + size == len(words)
+        if not form.classe and size == 1:  # "company" is a form only as the last word
+            if is_last:
                 return size
             continue
-        letters = sum(map(len, found))
-        foreign = found in at_ends
-        first = at == 0 and (not foreign or letters in _IN_FRONT)
-        if last or first or (letters >= _ANYWHERE and not foreign):
+        letters = sum(map(len, candidate))
+        is_foreign = candidate in at_ends
+        # A form in front of a name belongs to the country, or has as many letters as _IN_FRONT says.
+        is_first = start == 0 and (not is_foreign or letters in _IN_FRONT)
+        if is_last or is_first or (letters >= _LEAST_ANYWHERE and not is_foreign):
             return size
     return 0
 
 
-def _lacks_a_letter(text: str, other: str) -> bool:
-    """Whether one of two short texts lacks a letter of the other, or has its two letters exchanged."""
-    if len(text) == len(other):
-        return text != other and text == other[::-1]
-    return abs(len(text) - len(other)) == 1 and OSA.distance(text, other, score_cutoff=1) == 1
+def _lacks_a_letter(text: str, other_text: str) -> bool:
+    """Whether two short texts differ by one letter that only one of them has, or are each other in reverse."""
+    if len(text) == len(other_text):
+        return text != other_text and text == other_text[::-1]
+    return (
+        abs(len(text) - len(other_text)) == 1
+        and OSA.distance(text, other_text, score_cutoff=1) == 1
+    )
 
 
-def _longest_sizes(known: Mapping[Words, LegalForm]) -> dict[str, int]:
-    found: dict[str, int] = {}
-    for words in known:
-        found[words[0]] = max(found.get(words[0], 0), len(words))
-    return found
+def _longest_sizes(by_words: Mapping[Words, LegalForm]) -> dict[str, int]:
+    """The number of words of the longest form, by its first word."""
+    sizes: dict[str, int] = {}
+    for words in by_words:
+        sizes[words[0]] = max(sizes.get(words[0], 0), len(words))
+    return sizes
 
 
-def _words(text: str) -> Words:
+def _folded_words(text: str) -> Words:
+    """The folded words of a text."""
     return tuple(fold(text).split())
 
 
-def _spellings(form: str) -> set[Words]:
-    words = _words(form)
-    whole = "".join(words)
-    found = {words}
-    if len(whole) <= _SPACED:
-        found |= {tuple(whole), (whole,)}
-    return found - {()}
+def _spacings(form: str) -> set[Words]:
+    """The words of a form; of a short form, also its letters apart and all letters as one word."""
+    words = _folded_words(form)
+    joined = "".join(words)
+    spellings = {words}
+    if len(joined) <= _LONGEST_SPACED:
+        spellings |= {tuple(joined), (joined,)}
+    return spellings - {()}

@@ -1,14 +1,15 @@
-"""A line of a list to match, and what is answered to it (extensions X5)."""
+"""A line of a list to match, and its result (extensions X5)."""
 
 from dataclasses import dataclass
 from typing import Final
 
+# The verdicts, from the surest.
 SURE: Final = "sur"
 LIKELY: Final = "probable"
 AMBIGUOUS: Final = "ambigu"
 NONE: Final = "aucun"
 
-# Why a value of a line was left out, or counts for less than it says.
+# Why a value of a line is left out, or has less weight.
 UNREADABLE: Final = (
     "id_illisible", "tva_illisible", "lei_illisible", "pays_illisible", "date_illisible",
     "date_ambigue", "propriete_inconnue",
@@ -17,13 +18,13 @@ UNREADABLE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What somebody knows of a company. At least one of `nom`, `id`, `tva` and `lei` is given.
+    """The values of a line, which describe one company. At least one of `nom`, `id`, `tva` and `lei` is set.
 
     Attributes:
-        pays: codes of countries, of which the base may have none; empty means any.
+        pays: country codes; the base can have no company of a country. Empty means any country.
         date_creation: YYYY, YYYY-MM or YYYY-MM-DD.
-        activite: a code of the NACE, or words.
-        illisibles: codes of UNREADABLE: what could not be read of the line.
+        activite: a NACE code, or words.
+        illisibles: codes of UNREADABLE for the values of the line that could not be read.
     """
 
     nom: str | None = None
@@ -43,10 +44,10 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A company that a line may mean: `note` is the probability that it does.
+    """A company that a line may mean; `note` is the probability of a correct match.
 
     Attributes:
-        raisons: codes of what agrees and what differs, of `evidence.REASONS`.
+        raisons: codes of the agreements and differences, from `evidence.REASONS`.
     """
 
     iso2: str
@@ -61,12 +62,12 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class MatchResult:
-    """The answer to a line, best candidate first."""
+    """The result of a line, best candidate first."""
 
     verdict: str
     candidats: tuple[Candidate, ...]
 
     @property
-    def meant_candidate(self) -> Candidate | None:
-        """The company that the line means, surely or in all likelihood."""
+    def likely_candidate(self) -> Candidate | None:
+        """The best candidate if the verdict is SURE or LIKELY, else None."""
         return self.candidats[0] if self.verdict in (SURE, LIKELY) else None

@@ -1,7 +1,7 @@
-"""Two names, word by word: what they share, what one of them lacks, and how spellings differ.
+"""Comparison of two names, word by word: shared words, missing words, different spellings.
 
-How much a word tells is the logarithm of how rare it is in the country (nats), so "Bau" is worth little and
-"Zipfelhuber" much.
+The information of a word (in nats) is the logarithm of its rarity in the country: low for "Bau", high for
+"Zipfelhuber".
 """
 
 import itertools
@@ -21,67 +21,72 @@ from shards.matching.name_tables import (
     joined_letters,
 )
 
-# Shorter words may only lack a letter that the other one has, if that has _LACKING letters, or have two exchanged;
-# longer ones differ by one error, and by two from the second length on.
-_LACKING: Final = 3
+# In words of fewer than _ONE_ERROR letters, only a missing letter or two swapped letters are an error, and the longer
+# word must have _LEAST_LONGER letters. Longer words can have one error, words of at least _TWO_ERRORS letters two.
+_LEAST_LONGER: Final = 3
 _ONE_ERROR: Final = 4
 _TWO_ERRORS: Final = 8
 _MOST_ERRORS: Final = 2
-_PREFIX: Final = 3
-# The distance of a word from its first letters: more than one error, less than two.
+# The least letters of a word that counts as the beginning of another word; a single letter also counts.
+_LEAST_PREFIX: Final = 3
+# The distance between a word and its first letters: between one error and two.
 BEGINNING: Final = 1.5
-# The distance of two short words of which one lacks a letter, behind that of other errors.
+# The distance of two short words with an error: more than that of two longer words with one error.
 SHORT: Final = 1.25
-# A letter that is two of the Latin ones is lost where a list could not write it: œuvre is uvre.
+# Ligatures, which are lost in a list that cannot write them: œuvre becomes uvre.
 _LIGATURES: Final = ("oe", "ae")
 
-_NONE: Final[Mapping[str, float]] = {}
+_NO_DISTANCES: Final[Mapping[str, float]] = {}  # of a word without near words
 
-# By a word of the line and one of a company, how far they are apart.
-Near = Mapping[str, Mapping[str, float]]
+# The distance by a word of the line and a word of a company.
+Distances = Mapping[str, Mapping[str, float]]
 
-# Names of fewer letters have no error where blanks are elsewhere.
-_LONG: Final = 8
-# A legal form of so few letters that it may be another word.
+# Names that differ by blanks can also have a typing error if both have at least this number of letters.
+_LEAST_SPACED: Final = 8
+# A misspelt legal form of up to this many letters can be another word.
 SHORT_FORM: Final = 2
-# Words that tell less than this are in one name of two hundred or more.
+# In nats: a word with less information is in more than one of two hundred names.
 LIGHT: Final = 5.3
-_LEFT_OUT: Final = 3  # words of so many letters are mostly left out of initials: CAF, Caisse d'Allocations Familiales
-_ALIKE: Final = 0.7
-# Names agree where the words of both say so many times as much as those that only the line has.
-_OUTWEIGHS: Final = 2.0
-# Words that say so much are in one name of three thousand: a part of a long name may be its brand.
-_RARE: Final = 8.0
+# Words up to this length are mostly left out of initials: CAF, Caisse d'Allocations Familiales.
+_MOST_LEFT_OUT: Final = 3
+# The normalized similarity (0 to 1) from which the different words of two names are similar.
+_SIMILAR_FROM: Final = 0.7
+# Names agree if their shared words have at least this multiple of the information of the words that only the line has.
+_SHARED_TO_LACKING: Final = 2.0
+# In nats: a word with this information is in one of three thousand names, and can be the brand in a long name.
+_BRAND_FROM: Final = 8.0
+# The Roman numbers that count as numbers in a name.
 _ROMAN: Final = frozenset(("i", "ii", "iii", "iv", "v", "vi", "vii", "viii", "ix", "x"))
 
-Told = tuple[str, float]  # a word, and how much it tells
+WeightedWord = tuple[str, float]  # a word and its information
 
 
 class NameComparison:
-    """How a name of a line and that of a company compare.
+    """The comparison of the name of a line with a name of a company.
 
     Attributes:
-        common, lacking, extra: what the words tell that both have, only the line has, only the company has.
-        common_words: how many words both have.
-        lacking_words, extra_words: these words.
-        heavy_lacking, heavy_extra: of these the words that tell much.
-        errors: typing errors in the words that are nearly the same.
-        short_errors: those of them where a short word lacks a letter.
-        form_errors: 1 if the legal form of the line is that of the company with a typing error.
-        short_form: the legal form with the error has so few letters that it may be another word.
-        initials: one name is the initials of the other, of its legal form too or not.
-        initials_letters: how many more than three these are.
-        is_beginning: the name of the line is the first words of the company's.
-        error_letters: the letters of the shortest word with an error.
-        slips: errors that left the word the same letters: doubled, swapped, lost where there is another.
-        first_letters: words whose first letter is another.
-        inner_initials: words of one name that are the initials of neighbours in the other.
-        known_errors: those of them where the word of the line is itself a word of the country.
-        abbreviations, beginnings: words that one name has short, by the table, or as the first letters of the other's.
-        begun: the information of the words of which one name has the first letters.
-        respaced: words that one name has as two.
-        differing: the texts of the words that are not the same.
-        numbers: numbers, Roman ones and single letters that only one of them has.
+        common, lacking, extra: the information of the words that both have, only the line has, only the company has.
+        common_words: the number of words that both names have.
+        lacking_words, extra_words: the words that only the line has, only the company has.
+        heavy_lacking, heavy_extra: the number of these words with an information of at least LIGHT.
+        errors: the number of typing errors.
+        short_errors: the number of words whose distance is SHORT.
+        form_errors: 1 if the line has the company's legal form with a typing error.
+        short_form: the misspelt legal form is so short that it can be another word.
+        initials: one name is the initials of the other, with or without its legal form.
+        initials_letters: the number of initials above three.
+        is_beginning: the name of the line is the first words of the company's name.
+        error_letters: the length of the shortest word with an error.
+        slips: errors after which the word has the same set of letters: doubled, swapped, a repeated letter lost.
+        first_letters: the number of words with another first letter.
+        inner_initials: the number of words that are the initials of neighbours in the other name.
+        known_errors: the number of words with an error that are words of the country as the line writes them.
+        abbreviations, beginnings: the number of words that one name abbreviates (by the table), or cuts.
+        begun: the information of the words that one name cuts.
+        respaced: the number of words that are two words in the other name.
+        reordered: the words that both names have are in another order.
+        differing: for each name, the words that are not equal, as one text.
+        numbers: the number of numbers, Roman numbers and single letters that only one of the names has.
     """
 
     common: float = 0.0
@@ -112,23 +117,23 @@ class NameComparison:
     differing: tuple[str, str] = ("", "")
     numbers: int = 0
 
-    def add_common(self, told: float) -> None:
-        """Count words that both have."""
-        self.common += told
+    def add_common(self, information: float) -> None:
+        """Count a shared word, or words, with this information."""
+        self.common += information
         self.common_words += 1
 
     @property
     def are_alike(self) -> bool:
-        """Are the words much the same as texts, where both names have others?"""
+        """Whether each name has words that the other lacks, and the texts of these words are similar."""
         return all(self.differing) and (
-            OSA.normalized_similarity(*self.differing, score_cutoff=_ALIKE) >= _ALIKE
+            OSA.normalized_similarity(*self.differing, score_cutoff=_SIMILAR_FROM) >= _SIMILAR_FROM
         )
 
     def agrees(self, explained: float = 0.0) -> bool:
-        """Whether the names agree in the words that say something: one word among several others is too little.
+        """Whether the names agree in the words with much information: one shared word among several is too little.
 
         Args:
-            explained: the information of words that only the line has and that do not contradict: a town, a remark.
+            explained: the information of words that only the line has and that are no contradiction: a town, a remark.
         """
         if self.initials or self.are_alike or not (self.lacking_words or self.extra_words):
             return True
@@ -136,15 +141,15 @@ class NameComparison:
         if lacking and self.common_words == 1:
             return False
         if self.extra and self.beginnings and self.common_words - self.beginnings <= 1:
-            # The first letters of a word are less than a word: Nord, Nordic.
-            return self.common - self.begun >= _RARE
-        if self.extra > self.common and (lacking or self.common < _RARE):
+            # The first letters of a word are weaker evidence than a word: Nord, Nordic.
+            return self.common - self.begun >= _BRAND_FROM
+        if self.extra > self.common and (lacking or self.common < _BRAND_FROM):
             return False
-        return self.common >= LIGHT and self.common >= _OUTWEIGHS * lacking
+        return self.common >= LIGHT and self.common >= _SHARED_TO_LACKING * lacking
 
     @property
     def has_same_words(self) -> bool:
-        """Are all words the same, in whatever order?"""
+        """Whether all words are equal, in any order."""
         return not (
             self.lacking_words
             or self.extra_words
@@ -158,423 +163,503 @@ class NameComparison:
 
 
 class ComparedName(NamedTuple):
-    """A name without its legal forms, as it is compared with others of one country.
+    """A name without its legal forms, prepared for comparison in one country.
 
     Attributes:
-        told: its words, and how much each tells.
-        keys: what each word must share with another one to be the same.
+        words: its words, with their information.
+        keys: the key of each word; words with the same key are equal.
         forms: its legal forms.
-        ascii: no word is in another alphabet.
-        articles: of these words, articles that lost their vowel, which are no numbers: l of l'oeuvre.
-        known: of the name of a line, how many companies of the country have each word in their names.
-        written: all words of the name, its legal forms too.
-        iso2: the country, of the name of a line.
+        ascii: all words are ASCII.
+        articles: the words that are articles without their vowel, which are no numbers: l of l'oeuvre.
+        row_counts: the number of companies of the country with each word; empty for the name of a company.
+        written: all words of the name, with its legal forms.
+        iso2: the country; "" for the name of a company.
     """
 
-    told: Sequence[Told]
+    words: Sequence[WeightedWord]
     keys: Sequence[str]
     forms: frozenset[LegalForm]
     ascii: bool
     articles: Collection[str]
-    known: Mapping[str, int]
+    row_counts: Mapping[str, int]
     written: Sequence[str]
     iso2: str = ""
 
 
 class _Pair(NamedTuple):
-    """Names of a line and a company, and what is left of both without the words that are the same, in Latin letters."""
+    """The names of a line and a company, and the words of both that are not equal, in Latin letters."""
 
     line: ComparedName
     company: ComparedName
-    found: NameComparison
-    left: list[Told]
-    right: list[Told]
-    raw: Mapping[str, str]  # the words of other alphabets, by their Latin spelling
+    comparison: NameComparison
+    line_words: list[WeightedWord]
+    company_words: list[WeightedWord]
+    raw: Mapping[str, str]  # words as written, by their spelling in Latin letters
 
 
 def compare(
-    asked: Sequence[tuple[ComparedName, Sequence[ComparedName]]], tables: NameTables
+    compared_names: Sequence[tuple[ComparedName, Sequence[ComparedName]]], tables: NameTables
 ) -> list[NameComparison]:
-    """Compare names of lines with those of companies; the distances of all words are found at once.
+    """Compare names of lines with names of companies; the distances of all words are computed at once.
 
     Args:
-        asked: the name of a line in the country of a company, and the names of the company.
+        compared_names: pairs of the name of a line in the country of a company, and the names of the company.
     """
-    pairs = [_without_equal(line, name, tables) for line, names in asked for name in names]
-    both = [pair for pair in pairs if pair.left and pair.right]
-    near = near_words(
-        {word for pair in both for word, _ in pair.left},
-        {word for pair in both for word, _ in pair.right},
+    pairs = [
+        _remove_equal_words(line, name, tables) for line, names in compared_names for name in names
+    ]
+    unequal_pairs = [pair for pair in pairs if pair.line_words and pair.company_words]
+    distances = word_distances(
+        {word for pair in unequal_pairs for word, _ in pair.line_words},
+        {word for pair in unequal_pairs for word, _ in pair.company_words},
     )
     for pair in pairs:
-        _match_form_at_an_end(pair, near, tables.forms)
-        if pair.left or pair.right:
-            _compare_rest(pair, near, tables)
-    return [pair.found for pair in pairs]
+        _match_outer_form(pair, distances, tables.forms)
+        if pair.line_words or pair.company_words:
+            _compare_unequal_words(pair, distances, tables)
+    return [pair.comparison for pair in pairs]
 
 
-def _compare_rest(pair: _Pair, near: Near, tables: NameTables) -> None:
-    """Compare the words that are not the same."""
-    line, company, comparison, left, right, raw = pair
-    if left:
-        _match_forms(pair, near, tables)
-    if left and right:
-        _match_spacing(left, right, comparison)
-    if left and right:
-        _match_respaced(left, right, comparison)
-        _match_respaced(right, left, comparison)
-    if left and right and not comparison.common:
+def _compare_unequal_words(pair: _Pair, distances: Distances, tables: NameTables) -> None:
+    """Match the words that are not equal, in several ways, and count the words that no way matches.
+
+    The functions `_match_…` remove the words that they match from both lists of the pair, so the lists are tested
+    before each of them.
+    """
+    line, company, comparison, line_words, company_words, raw = pair
+    if line_words:
+        _match_forms(pair, distances, tables)
+    if line_words and company_words:
+        _match_spacing(line_words, company_words, comparison)
+    if line_words and company_words:
+        _match_respaced(line_words, company_words, comparison)
+        _match_respaced(company_words, line_words, comparison)
+    if line_words and company_words and not comparison.common:
         _match_initials(pair, tables)
-    if left and right:
-        _match_near(pair, near)
-    if left and right and comparison.common:
-        _match_inner_initials(left, right, comparison)
-        _match_inner_initials(right, left, comparison)
-    for _, told in left:
-        comparison.lacking += told
-        comparison.heavy_lacking += told >= LIGHT
-    for _, told in right:
-        comparison.extra += told
-        comparison.heavy_extra += told >= LIGHT
-    comparison.lacking_words = [raw.get(word, word) for word, _ in left]
-    comparison.extra_words = [raw.get(word, word) for word, _ in right]
+    if line_words and company_words:
+        _match_near(pair, distances)
+    if line_words and company_words and comparison.common:
+        _match_inner_initials(line_words, company_words, comparison)
+        _match_inner_initials(company_words, line_words, comparison)
+    for _, information in line_words:
+        comparison.lacking += information
+        comparison.heavy_lacking += information >= LIGHT
+    for _, information in company_words:
+        comparison.extra += information
+        comparison.heavy_extra += information >= LIGHT
+    comparison.lacking_words = [raw.get(word, word) for word, _ in line_words]
+    comparison.extra_words = [raw.get(word, word) for word, _ in company_words]
     for word in (*comparison.lacking_words, *comparison.extra_words):
         if is_number(word) and word not in company.articles and word not in line.articles:
             comparison.numbers += 1
 
 
 def articles(words: Sequence[str]) -> Collection[str]:
-    """Articles that lost their vowel: l of l'oeuvre."""
+    """The words that are articles or prepositions without their vowel: l of l'oeuvre."""
     if ELIDED.isdisjoint(words):
         return ()
-    return {one for one, other in itertools.pairwise(words) if is_elided(one, other)}
+    return {word for word, next_word in itertools.pairwise(words) if is_elided(word, next_word)}
 
 
-def _without_equal(line: ComparedName, company: ComparedName, tables: NameTables) -> _Pair:
-    """What is left of both when words that are the same are taken out.
+def _remove_equal_words(line: ComparedName, company: ComparedName, tables: NameTables) -> _Pair:
+    """Remove the equal words of both names and count them.
 
-    Articles that lost their vowel have no order, and those that both have are nothing how often they come.
+    The order of articles without their vowel is ignored; so is their number, if both names have them.
     """
     comparison = NameComparison()
-    left: list[Told] = []
+    line_words: list[WeightedWord] = []
     places: list[int] = []
     keys = company.keys
-    taken: set[int] = set()
+    taken_places: set[int] = set()
     same_letters = line.ascii and company.ascii
-    for (word, told), key in zip(line.told, line.keys, strict=True):
+    for (word, information), key in zip(line.words, line.keys, strict=True):
         place = None
         if key in keys:
             place = keys.index(key)
-            if place in taken:
+            if place in taken_places:
                 place = next(
-                    (i for i, other in enumerate(keys) if other == key and i not in taken), None
+                    (
+                        i
+                        for i, other_key in enumerate(keys)
+                        if other_key == key and i not in taken_places
+                    ),
+                    None,
                 )
         if place is None and not same_letters:
-            place = _in_another_alphabet(word, company.told, taken, tables)
+            place = _transliterated_place(word, company.words, taken_places, tables)
         if place is None:
             if word not in line.articles or key not in keys:
-                left.append((word, told))
+                line_words.append((word, information))
             continue
-        taken.add(place)
+        taken_places.add(place)
         if word not in line.articles:
             places.append(place)
-        theirs, told = company.told[place]
-        comparison.abbreviations += theirs != word and tables.full_word(word) != word
-        comparison.add_common(told)
+        company_word, information = company.words[place]
+        comparison.abbreviations += company_word != word and tables.full_word(word) != word
+        comparison.add_common(information)
     if len(places) > 1:
         comparison.reordered = places != sorted(places)
-    right = [pair for i, pair in enumerate(company.told) if i not in taken]
-    if right and not left:
+    company_words = [
+        weighted_word for i, weighted_word in enumerate(company.words) if i not in taken_places
+    ]
+    if company_words and not line_words:
         comparison.is_beginning = places == list(range(len(places)))
     raw: dict[str, str] = {}
     if not same_letters:
-        raw = {tables.latin_word(word): word for word, _ in (*left, *right)}
-        left, right = (
-            [(tables.latin_word(word), told) for word, told in words] for words in (left, right)
+        raw = {tables.latin_word(word): word for word, _ in (*line_words, *company_words)}
+        line_words, company_words = (
+            [(tables.latin_word(word), information) for word, information in words]
+            for words in (line_words, company_words)
         )
-    if left and right:
-        comparison.differing = _join_words(left), _join_words(right)
-    return _Pair(line, company, comparison, left, right, raw)
+    if line_words and company_words:
+        comparison.differing = _join_words(line_words), _join_words(company_words)
+    return _Pair(line, company, comparison, line_words, company_words, raw)
 
 
-def _join_words(told: Sequence[Told]) -> str:
-    return "".join([word for word, _ in told])
+def _join_words(words: Sequence[WeightedWord]) -> str:
+    """The words as one text without blanks."""
+    return "".join([word for word, _ in words])
 
 
-def _in_another_alphabet(
-    word: str, company: Sequence[Told], taken: Collection[int], tables: NameTables
+def _transliterated_place(
+    word: str, company: Sequence[WeightedWord], taken_places: Collection[int], tables: NameTables
 ) -> int | None:
-    """The place of a word that is this one in the letters of another alphabet."""
-    for place, (other, _) in enumerate(company):
-        if place not in taken and word.isascii() != other.isascii():
-            ours, theirs = tables.latin_spellings(word), tables.latin_spellings(other)
-            if not set(ours).isdisjoint(theirs):
+    """The place in the company's name of a word that is this word in another alphabet; None if there is none.
+
+    `taken_places` are the places of words that are already matched.
+    """
+    for place, (company_word, _) in enumerate(company):
+        if place not in taken_places and word.isascii() != company_word.isascii():
+            latin_of_line, latin_of_company = (
+                tables.latin_spellings(word),
+                tables.latin_spellings(company_word),
+            )
+            if not set(latin_of_line).isdisjoint(latin_of_company):
                 return place
     return None
 
 
-def _match_form_at_an_end(pair: _Pair, near: Near, forms: LegalForms) -> None:
-    """All that the line has behind the name, or before it, is the legal form of the company, misspelt.
+def _match_outer_form(pair: _Pair, distances: Distances, forms: LegalForms) -> None:
+    """Count a misspelt legal form of the company if the line has nothing else after the name, or before the name.
 
-    Words that only the line has are a part of it, or a form that the country does not have: `AS` of SAS.
+    The misspelt form is words that only the line has, or a form that the country does not have: `AS` for SAS.
     """
-    line, company, found, left, right, raw = pair
-    if not left and not line.forms:
+    line, company, comparison, line_words, company_words, raw = pair
+    if not line_words and not line.forms:
         return
-    missing = company.forms - line.forms
-    if not missing or (not left and line.forms & company.forms):
+    missing_forms = company.forms - line.forms
+    if not missing_forms or (not line_words and line.forms & company.forms):
         return
-    if not left and any(forms.is_own(form, line.iso2) for form in line.forms):
+    if not line_words and any(forms.is_own(form, line.iso2) for form in line.forms):
         return
-    rest = {raw.get(word, word) for word, _ in left}
-    if any(word.isdigit() for word in rest):  # a number is no letter of a form
+    unmatched = {raw.get(word, word) for word, _ in line_words}
+    if any(word.isdigit() for word in unmatched):  # no legal form has digits
         return
+    # Once from the end of the name, and once, with all words reversed, from its start.
     for written, words in (
-        (line.written, [word for word, _ in line.told]),
-        (line.written[::-1], [word for word, _ in line.told[::-1]]),
+        (line.written, [word for word, _ in line.words]),
+        (line.written[::-1], [word for word, _ in line.words[::-1]]),
     ):
-        lacking = list(itertools.takewhile(rest.__contains__, reversed(words)))
-        if len(lacking) != len(rest) or len(lacking) == len(words):
+        # The unmatched words must be the last words, and a word of the name must precede them.
+        outer_words = list(itertools.takewhile(unmatched.__contains__, reversed(words)))
+        if len(outer_words) != len(unmatched) or len(outer_words) == len(words):
             continue
-        anchor = words[-1 - len(lacking)]
-        if anchor not in written:
+        last_name_word = words[-1 - len(outer_words)]
+        if last_name_word not in written:
             continue
-        size = written[::-1].index(anchor)
+        # The text to compare is all that is written after this word, with the forms that `words` lacks.
+        size = written[::-1].index(last_name_word)
         end = written[len(written) - size :]
         text = "".join(end if written is line.written else end[::-1])
-        is_word = any(word in near.get(other, ()) for other, _ in left for word, _ in right)
-        if text and not is_word and any(forms.is_near(text, form) for form in missing):
-            found.form_errors, found.short_form = 1, len(text) <= SHORT_FORM
-            left.clear()
+        # A word that is near a word of the company is a misspelt word, not a form.
+        is_word = any(
+            word in distances.get(other, ()) for other, _ in line_words for word, _ in company_words
+        )
+        if text and not is_word and any(forms.is_near(text, form) for form in missing_forms):
+            comparison.form_errors, comparison.short_form = 1, len(text) <= SHORT_FORM
+            line_words.clear()
             return
 
 
-def _match_forms(pair: _Pair, near: Near, tables: NameTables) -> None:
-    """Words of the line that are the legal form of the company, misspelt or behind a word without a blank."""
-    _, company, found, left, right, _ = pair
-    text, forms = _join_words(right), company.forms
+def _match_forms(pair: _Pair, distances: Distances, tables: NameTables) -> None:
+    """Match a word of the line that is a legal form of the company, misspelt or attached to a word without a blank.
+
+    A matched word is removed from the words of the line, so that it does not count as a word that the company lacks;
+    the comparison counts the error (`form_errors`) or the missing blank (`respaced`). At most one word is matched.
+    """
+    _, company, comparison, line_words, company_words, _ = pair
+    company_text, forms = _join_words(company_words), company.forms
     for form in sorted(forms) if len(forms) > 1 else forms:
-        for place, (word, _) in enumerate(left):
-            if 0 < len(text) < len(word) and tables.forms.is_attached(word, text, form):
-                found.respaced += 1
-                found.add_common(sum(weight for _, weight in right))
-                right.clear()
-                del left[place]
+        for place, (word, _) in enumerate(line_words):
+            if 0 < len(company_text) < len(word) and tables.forms.is_attached(
+                word, company_text, form
+            ):
+                comparison.respaced += 1
+                comparison.add_common(sum(weight for _, weight in company_words))
+                company_words.clear()
+                del line_words[place]
                 return
-        for word, told in left[:]:
+        for word, information in line_words[:]:
             if not tables.forms.is_misspelt(word, form):
                 continue
-            of_word = near.get(word, {})
-            if all(other not in of_word for other, _ in right):
-                found.form_errors = 1
-                left.remove((word, told))
+            distances_of_word = distances.get(word, {})
+            if all(other not in distances_of_word for other, _ in company_words):
+                comparison.form_errors = 1
+                line_words.remove((word, information))
                 return
 
 
-def _match_spacing(left: list[Told], right: list[Told], comparison: NameComparison) -> None:
-    """All that is left is the same text with blanks elsewhere."""
-    if len(left) == len(right) == 1:
+def _match_spacing(
+    line_words: list[WeightedWord], company_words: list[WeightedWord], comparison: NameComparison
+) -> None:
+    """Match all remaining words of both names if they differ only by blanks, or also by one error in long texts.
+
+    If they match, both lists of words are emptied, and the comparison counts them as common.
+    """
+    if len(line_words) == len(company_words) == 1:
         return
-    one, other = _join_words(left), _join_words(right)
-    if one == other or (
-        min(len(one), len(other)) >= _LONG
-        and abs(len(one) - len(other)) <= 1
-        and _digits(one) == _digits(other)  # another number is no typing error
-        and OSA.distance(one, other, score_cutoff=1) <= 1
+    line_text, company_text = _join_words(line_words), _join_words(company_words)
+    if line_text == company_text or (
+        min(len(line_text), len(company_text)) >= _LEAST_SPACED
+        and abs(len(line_text) - len(company_text)) <= 1
+        and _digits(line_text) == _digits(company_text)  # another number is no typing error
+        and OSA.distance(line_text, company_text, score_cutoff=1) <= 1
     ):
         comparison.respaced += 1
-        comparison.errors += one != other
-        comparison.add_common(sum(told for _, told in right))
-        left.clear()
-        right.clear()
+        comparison.errors += line_text != company_text
+        comparison.add_common(sum(information for _, information in company_words))
+        line_words.clear()
+        company_words.clear()
 
 
 def _digits(text: str) -> str:
+    """The digits of a text."""
     return "".join(filter(str.isdigit, text))
 
 
-def _match_respaced(whole: list[Told], parts: list[Told], comparison: NameComparison) -> None:
-    """A word of one name that is two neighbours of the other."""
-    if len(parts) == 1:
+def _match_respaced(
+    single_words: list[WeightedWord], split_words: list[WeightedWord], comparison: NameComparison
+) -> None:
+    """Match words of `single_words` that are two neighbours in the other name, written without the blank.
+
+    Matched words are removed from both lists, and the comparison counts them as common.
+    """
+    if len(split_words) == 1:
         return
-    for pair in list(whole):
-        for i in range(len(parts) - 1):
-            if parts[i][0] + parts[i + 1][0] == pair[0]:
+    for weighted_word in list(single_words):
+        for i in range(len(split_words) - 1):
+            if split_words[i][0] + split_words[i + 1][0] == weighted_word[0]:
                 comparison.respaced += 1
-                comparison.add_common(max(pair[1], parts[i][1] + parts[i + 1][1]))
-                whole.remove(pair)
-                del parts[i : i + 2]
+                comparison.add_common(
+                    max(weighted_word[1], split_words[i][1] + split_words[i + 1][1])
+                )
+                single_words.remove(weighted_word)
+                del split_words[i : i + 2]
                 break
 
 
 def _match_initials(pair: _Pair, tables: NameTables) -> None:
-    """One name is the initials of the other; only those of a company may have letters of its form."""
-    _, company, comparison, left, right, _ = pair
-    if len(left) == 1 and len(right) > 1:
-        letters, told = left[0]
+    """Match a name that is the initials of the other; only the company's name can have letters for its legal form.
+
+    If they match, both lists of words are emptied, and the comparison counts the initials as common.
+    """
+    _, company, comparison, line_words, company_words, _ = pair
+    if len(line_words) == 1 and len(company_words) > 1:
+        letters, information = line_words[0]
         are_initials = _are_initials(letters, company, tables)
-    elif len(right) == 1 and len(left) in INITIALS:
-        letters, told = right[0]
-        are_initials = letters == "".join([word[0] for word, _ in left])
+    elif len(company_words) == 1 and len(line_words) in INITIALS:
+        letters, information = company_words[0]
+        are_initials = letters == "".join([word[0] for word, _ in line_words])
     else:
         return
     if are_initials:
         comparison.initials = True
         comparison.initials_letters = len(letters) - INITIALS.start
-        comparison.add_common(told)
-        left.clear()
-        right.clear()
+        comparison.add_common(information)
+        line_words.clear()
+        company_words.clear()
 
 
 def _are_initials(letters: str, name: ComparedName, tables: NameTables) -> bool:
-    """Whether letters are those of all words of a name; legal forms and words like `and` may have one or none."""
+    """Whether letters are the initials of a name; legal forms and words like `and` can have a letter or none."""
     if len(letters) not in INITIALS or not letters.isalpha():
         return False
-    content = {word for word, _ in name.told}
-    reached = 1  # bit n: the words so far may be the first n letters
+    content = {word for word, _ in name.words}
+    reached = 1  # bit n is set if the words so far can give the first n letters
     for word in joined_letters(tuple(name.written)):
         parts = word if word in content and word not in name.written else (word,)
         for part in parts:
             first = tables.latin_word(part)[:1]
-            leaves_out = word not in content or (1 < len(part) <= _LEFT_OUT and reached > 1)
-            passed = reached if leaves_out else 0
+            can_be_left_out = word not in content or (
+                1 < len(part) <= _MOST_LEFT_OUT and reached > 1
+            )
+            reached_next = reached if can_be_left_out else 0
             for place, letter in enumerate(letters):
                 if letter == first and reached >> place & 1:
-                    passed |= 2 << place
-            reached = passed
+                    reached_next |= 2 << place
+            reached = reached_next
         if not reached:
             return False
     return bool(reached >> len(letters) & 1)
 
 
-def _match_inner_initials(short: list[Told], long: list[Told], comparison: NameComparison) -> None:
-    """Words of one name that are the initials of neighbours in the other: MSA Poitou, Île-de-France as IDF."""
-    for pair in short[:]:
-        if len(pair[0]) not in INITIALS or not pair[0].isalpha():
+def _match_inner_initials(
+    initials_words: list[WeightedWord],
+    written_words: list[WeightedWord],
+    comparison: NameComparison,
+) -> None:
+    """Match words that are the initials of neighbours in the other name: MSA Poitou, IDF for Île-de-France.
+
+    Matched words are removed from both lists, and the comparison counts them as common.
+    """
+    for weighted_word in initials_words[:]:
+        if len(weighted_word[0]) not in INITIALS or not weighted_word[0].isalpha():
             continue
-        for start in range(len(long) - 1):
-            if end := _end_of_initials(pair[0], long, start):
+        for start in range(len(written_words) - 1):
+            if end := _end_of_initials(weighted_word[0], written_words, start):
                 comparison.inner_initials += 1
-                comparison.add_common(min(pair[1], sum(told for _, told in long[start:end])))
-                short.remove(pair)
-                del long[start:end]
+                comparison.add_common(
+                    min(
+                        weighted_word[1],
+                        sum(information for _, information in written_words[start:end]),
+                    )
+                )
+                initials_words.remove(weighted_word)
+                del written_words[start:end]
                 break
 
 
-def _end_of_initials(letters: str, words: Sequence[Told], start: int) -> int:
-    """Where the words end, from `start` on, whose initials these are; short ones may be left out; 0 if none are.
+def _end_of_initials(letters: str, words: Sequence[WeightedWord], start: int) -> int:
+    """The end of the words from `start` on with these initials, 0 if there are no such words.
 
-    A `d` may be that of a `de` that is no word here: IDF, Île-de-France.
+    Short words can be left out. A `d` can be the initial of a `de` that was removed: IDF, Île-de-France.
     """
-    left = letters
+    letters_left = letters
     for place in range(start, len(words)):
         word = words[place][0]
-        if place > start and left[:1] == "d" and word[0] == left[1:2]:
-            left = left[1:]
-        if word[0] == left[0]:
-            left = left[1:]
-            if not left:
+        if place > start and letters_left[:1] == "d" and word[0] == letters_left[1:2]:
+            letters_left = letters_left[1:]
+        if word[0] == letters_left[0]:
+            letters_left = letters_left[1:]
+            if not letters_left:
                 return place + 1
-        elif place == start or len(word) > _LEFT_OUT:
+        elif place == start or len(word) > _MOST_LEFT_OUT:
             return 0
     return 0
 
 
-def _match_near(pair: _Pair, near: Near) -> None:
-    """Words that differ by one or two errors, or of which one begins the other; the nearest first."""
-    line, _, comparison, left, right, raw = pair
+def _match_near(pair: _Pair, distances: Distances) -> None:
+    """Match words that differ by one or two errors, or of which one begins the other; the nearest pairs first.
+
+    Each word is matched once. Matched words are removed from both lists; the comparison counts the errors by their
+    kinds (`slips`, `first_letters`, `short_errors`, `known_errors`) and the weight of the company's words as common.
+    """
+    line, _, comparison, line_words, company_words, raw = pair
     pairs = [
-        (of_word[other], i, j)
-        for i, (one, _) in enumerate(left)
-        if (of_word := near.get(one))
-        for j, (other, _) in enumerate(right)
-        if other in of_word
+        (distances_of_word[other], i, j)
+        for i, (word, _) in enumerate(line_words)
+        if (distances_of_word := distances.get(word))
+        for j, (other, _) in enumerate(company_words)
+        if other in distances_of_word
     ]
     if not pairs:
         return
-    gone_left: set[int] = set()
-    gone_right: set[int] = set()
+    matched_line: set[int] = set()
+    matched_company: set[int] = set()
     for cost, i, j in sorted(pairs):
-        if i in gone_left or j in gone_right:
+        if i in matched_line or j in matched_company:
             continue
-        gone_left.add(i)
-        gone_right.add(j)
-        comparison.add_common(right[j][1])
+        matched_line.add(i)
+        matched_company.add(j)
+        comparison.add_common(company_words[j][1])
         if cost == BEGINNING:
             comparison.beginnings += 1
-            comparison.begun += right[j][1]
+            comparison.begun += company_words[j][1]
         else:
-            word, other, errors = left[i][0], right[j][0], int(cost)
+            word, other, errors = line_words[i][0], company_words[j][0], int(cost)
             letters = len(min(word, other, key=len))
             comparison.errors += errors
             comparison.error_letters = min(comparison.error_letters or letters, letters)
             comparison.slips += errors if set(word) == set(other) else 0
             comparison.first_letters += word[0] != other[0]
             comparison.short_errors += cost == SHORT
-            comparison.known_errors += line.known.get(raw.get(word, word), 0) > 0
-    left[:] = [pair for i, pair in enumerate(left) if i not in gone_left]
-    right[:] = [pair for j, pair in enumerate(right) if j not in gone_right]
+            comparison.known_errors += line.row_counts.get(raw.get(word, word), 0) > 0
+    line_words[:] = [
+        weighted_word for i, weighted_word in enumerate(line_words) if i not in matched_line
+    ]
+    company_words[:] = [
+        weighted_word for j, weighted_word in enumerate(company_words) if j not in matched_company
+    ]
 
 
 def is_number(word: str) -> bool:
-    """Whether a word is a number, a Roman one or a single letter."""
+    """Whether a word is a number, a Roman number, or a single letter, which tells companies apart like a number."""
     return word.isdigit() or len(word) == 1 or word in _ROMAN
 
 
 # -- words that are nearly the same ------------------------------------------------------------
 
 
-def near_words(left: Collection[str], right: Collection[str]) -> Near:
-    """The number of errors between words that are near, BEGINNING where one begins the other.
+def word_distances(line_words: Collection[str], company_words: Collection[str]) -> Distances:
+    """The distances between near words: the number of errors, SHORT, or BEGINNING if one word begins the other.
 
-    The words of all companies are compared at once. Distances are those of rapidfuzz (optimal string alignment: two
+    The words of all companies are compared at once. Errors are those of rapidfuzz (optimal string alignment: two
     letters that change places are one error).
     """
-    ones = [word for word in left if not word.isdigit()]
-    others = [word for word in right if not word.isdigit()]
-    if not ones or not others:
+    words = [word for word in line_words if not word.isdigit()]
+    other_words = [word for word in company_words if not word.isdigit()]
+    if not words or not other_words:
         return {}
     errors = process.cdist(
-        ones, others, scorer=OSA.distance, score_cutoff=_MOST_ERRORS, dtype=np.uint8
+        words, other_words, scorer=OSA.distance, score_cutoff=_MOST_ERRORS, dtype=np.uint8
     )
-    found: dict[str, dict[str, float]] = {}
+    distances: dict[str, dict[str, float]] = {}
     for i, j in np.argwhere(errors <= _MOST_ERRORS).tolist():
-        cost = _cost(ones[i], others[j], int(errors[i, j]))
+        cost = _word_distance(words[i], other_words[j], int(errors[i, j]))
         if cost is not None:
-            found.setdefault(ones[i], {})[others[j]] = cost
+            distances.setdefault(words[i], {})[other_words[j]] = cost
     beginning: dict[str, list[str]] = {}
-    for word in others:
-        beginning.setdefault(word[0], []).append(word)
-    for one in ones:
-        of_one = found.get(one, _NONE)
-        for other in beginning.get(one[0], ()):
-            if other not in of_one and _begins(one, other):
-                found.setdefault(one, {})[other] = BEGINNING
-    return found
+    for other in other_words:
+        beginning.setdefault(other[0], []).append(other)
+    for word in words:
+        distances_of_word = distances.get(word, _NO_DISTANCES)
+        for other in beginning.get(word[0], ()):
+            if other not in distances_of_word and _is_beginning_of_other(word, other):
+                distances.setdefault(word, {})[other] = BEGINNING
+    return distances
 
 
-def _cost(word: str, other: str, errors: int) -> float | None:
-    """What `errors` between two words count, at most _MOST_ERRORS; None if they are too many for these words."""
-    short, long = (other, word) if len(other) < len(word) else (word, other)
+def _word_distance(word: str, other_word: str, errors: int) -> float | None:
+    """The distance of two words: their errors (at most _MOST_ERRORS), or SHORT for an error in a short word.
+
+    None if the words are too short for so many errors. A ligature written as two letters counts as one error.
+    """
+    short, long = (other_word, word) if len(other_word) < len(word) else (word, other_word)
     if len(short) >= _ONE_ERROR:
         if errors <= (2 if len(short) >= _TWO_ERRORS else 1):
             return float(errors)
-    elif errors == 1 and len(long) >= _LACKING and len(short) > 1 and _is_short_error(short, long):
+    elif (
+        errors == 1
+        and len(long) >= _LEAST_LONGER
+        and len(short) > 1
+        and _is_short_error(short, long)
+    ):
         return SHORT
-    return 1.0 if any(_without_ligature(long, two) == short for two in _LIGATURES) else None
+    return 1.0 if any(_remove_ligature(long, pair) == short for pair in _LIGATURES) else None
 
 
-def _begins(word: str, other: str) -> bool:
+def _is_beginning_of_other(word: str, other_word: str) -> bool:
     """Whether one word is the first letters of the other."""
-    short, long = (other, word) if len(other) < len(word) else (word, other)
-    return (len(short) >= _PREFIX or len(short) == 1) and long.startswith(short)
+    short, long = (other_word, word) if len(other_word) < len(word) else (word, other_word)
+    return (len(short) >= _LEAST_PREFIX or len(short) == 1) and long.startswith(short)
 
 
 def _is_short_error(short: str, long: str) -> bool:
-    """Whether the error is a letter that a short word lacks, or two that changed places."""
+    """Whether the error is a letter that the shorter word lacks, or two swapped letters."""
     return len(long) == len(short) + 1 or sorted(long) == sorted(short)
 
 
-def _without_ligature(word: str, two: str) -> str:
-    head, _, tail = word.partition(two)
-    return head + tail
+def _remove_ligature(word: str, ligature: str) -> str:
+    """The word without the first occurrence of the two letters of a ligature."""
+    before, _, after = word.partition(ligature)
+    return before + after

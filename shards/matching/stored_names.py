@@ -1,6 +1,6 @@
-"""Names of companies as they are compared, with all that follows from a name and its country alone.
+"""Names of companies, prepared for comparison: all values that depend only on the name and its country.
 
-A name is read from the numbers of its words, which the shard has by row, so no record is decompressed.
+A name is read from the numbers of its words, which the shard stores for each row, so no record is decompressed.
 """
 
 from collections.abc import Mapping, Sequence
@@ -9,19 +9,19 @@ from typing import Final, NamedTuple
 from shards.format import FORMER_NAME
 from shards.matching.candidate_rows import information
 from shards.matching.legal_forms import Words
-from shards.matching.name_comparison import ComparedName, Told, articles
+from shards.matching.name_comparison import ComparedName, WeightedWord, articles
 from shards.matching.name_tables import UMLAUTS, BareName, NameTables
 from shards.reader.shard import Shard
 from shards.search.generation_arrays import GenerationArrays
 
-_UNKNOWN: Final[Mapping[str, int]] = {}
+_NO_COUNTS: Final[Mapping[str, int]] = {}  # `row_counts` of the name of a company
 
 
 class LineName(NamedTuple):
-    """The name of a line as it is compared in a country, and what its words tell there."""
+    """The name of a line, prepared for comparison in a country, and the information of its words there."""
 
     compared: ComparedName
-    told: Mapping[str, float]
+    word_information: Mapping[str, float]
 
 
 class StoredNames:
@@ -44,50 +44,54 @@ class StoredNames:
         names.append(self._name(number, [_read_word(shard, word) for word in tokens]))
         return tuple(names)
 
-    def _name(self, number: int, words: Sequence[Told]) -> ComparedName:
+    def _name(self, number: int, words: Sequence[WeightedWord]) -> ComparedName:
+        """The name with these words, of a company of shard `number`, prepared for comparison."""
         shard = self._shards[number]
         texts = tuple([word for word, _ in words])
         bare = self._tables.bare_name(texts, shard.iso2)
         count = len(bare.words)
         if bare.words == texts[:count]:
             return self._compared_name(number, texts, bare, words[:count])
-        told = dict(words)
+        word_information = dict(words)
         for word in bare.words:
-            if word not in told:  # joined letters and numbers
-                told[word] = information(shard.rows, 0)
-        of_words = [(word, told[word]) for word in bare.words]
-        return self._compared_name(number, texts, bare, of_words)
+            if word not in word_information:  # joined letters and numbers
+                word_information[word] = information(shard.rows, 0)
+        weighted_words = [(word, word_information[word]) for word in bare.words]
+        return self._compared_name(number, texts, bare, weighted_words)
 
     def line_name(
         self,
         number: int,
         written: Words,
         bare: BareName,
-        told: Mapping[str, float],
+        word_information: Mapping[str, float],
         sizes: Mapping[str, int],
     ) -> LineName:
-        """The name of a line of which `written` are all words."""
-        of_words = [(word, told[word]) for word in bare.words]
-        name = self._compared_name(number, written, bare, of_words)
-        return LineName(name._replace(known=sizes, iso2=self._shards[number].iso2), told)
+        """The name of a line, for comparison in shard `number`; `written` is all words of the name."""
+        weighted_words = [(word, word_information[word]) for word in bare.words]
+        name = self._compared_name(number, written, bare, weighted_words)
+        return LineName(
+            name._replace(row_counts=sizes, iso2=self._shards[number].iso2), word_information
+        )
 
     def _compared_name(
         self,
         number: int,
         written: Words,
         bare: BareName,
-        told: Sequence[Told],
+        words: Sequence[WeightedWord],
     ) -> ComparedName:
+        """A name of shard `number`, prepared for comparison; `words` has the words of `bare` and their information."""
         umlauts = self._shards[number].iso2 in UMLAUTS
         keys = [self._tables.key(word, umlauts=umlauts) for word in bare.words]
         is_ascii = "".join(bare.words).isascii()
         return ComparedName(
-            told, keys, bare.forms, is_ascii, articles(bare.words), _UNKNOWN, written
+            words, keys, bare.forms, is_ascii, articles(bare.words), _NO_COUNTS, written
         )
 
 
-def _read_word(shard: Shard, word: int) -> Told:
-    """The text of a word of a shard, and its information."""
+def _read_word(shard: Shard, word: int) -> WeightedWord:
+    """The text of word number `word` of a shard, and its information, which is greater for a rarer word."""
     index = shard.words
     begin, stop = index.words.starts[word : word + 2].tolist()
     low, high = index.starts[word : word + 2].tolist()

@@ -2,11 +2,11 @@
 
 Read `mirror` first: one round, and rounds repeated. It uses a `source` (`source_kinds`: a folder, a web server, a
 bucket), whose documents it checks, `signature`, `blobs` (the files) and `subset` (a generation of some countries).
-`command` is the command line. Nightly fetches of `pipeline` share `client` (HTTP) and `download` (one file: resumed,
+`command` is the command line. Nightly fetches of `pipeline` share `client` (HTTP) and `download` (of a file: resumed,
 retried, ended if too slow).
 
-A source is not trusted: it may be away, incomplete or wrong. Only digests in a manifest are believed, and the manifest
-only with a signature where `--public-key` asks for one, neither older than the last one nor expired. Files are
+A source is not trusted: it may be unreachable, incomplete or wrong. A file must have the digest in the manifest. With
+`--public-key` the manifest must have a signature, which is neither older than the last one nor expired. Files are
 published in the order of a build (files, folder name, CURRENT), so a reader of DATA sees complete generations at any
-moment. The errors of `source` say what can fail.
+moment. `source` has the errors of a source.
 """

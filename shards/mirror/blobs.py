@@ -3,12 +3,12 @@
     DATA/.mirror/<digest>.part     a file that is being downloaded
     DATA/.mirror/<digest>          a complete file, verified and synced
 
-A file is renamed after it was verified and synced. Since the name is the digest of the complete file, a part is valid
-for any later round, and no If-Range is needed. A file whose digest is wrong is fetched again in full, a limited number
-of times.
+A file is renamed after it was verified and synced. The name of a part is the digest of the complete file, so a part is
+valid in any later round, and no If-Range is needed. A file with a wrong digest is fetched again in full, a limited
+number of times.
 
 A file that a local generation already has is linked instead, after its digest was verified, so that disk errors do not
-spread. Files stay here until the generation is published, so an interrupted round loses nothing but its last pieces.
+spread. Files stay here until the generation is published, so an interrupted round loses only its last pieces.
 """
 
 import asyncio
@@ -28,10 +28,10 @@ from shards.generations.manifest import File
 from shards.mirror.download import FileDownload, Pace, PartFile, Retries
 from shards.mirror.source import Body, FaultError, MirrorSource
 
-PART: Final = ".part"
+PART: Final = ".part"  # the suffix of the name of an incomplete file
 
-# The number of times that a complete file may have a wrong digest before the source is given up.
-_WRONG: Final = 5
+# The number of wrong digests of a complete file after which the download fails.
+_MOST_WRONG_DIGESTS: Final = 5
 
 _MIB: Final = 1 << 20
 
@@ -40,17 +40,17 @@ class RateLimit:
     """A limit of `mib` MiB per second, a token bucket of one second; None means no limit."""
 
     def __init__(self, mib: float | None, clock: Callable[[], float] = time.monotonic) -> None:
-        self._bytes = mib * _MIB if mib else None
+        self._bytes_per_second = mib * _MIB if mib else None
         self._clock = clock
-        self._free_at = clock()  # the time at which the bytes taken so far are within the rate
+        self._free_at = clock()  # the time at which the bytes read so far are within the rate
 
     def next_wait(self, size: int) -> float:
-        """The seconds to wait until `size` more bytes may have been read."""
-        if self._bytes is None:
+        """The seconds to wait before the next read, after `size` more bytes were read."""
+        if self._bytes_per_second is None:
             return 0.0
         now = self._clock()
-        # Unused rate of the last second may be caught up.
-        self._free_at = max(self._free_at, now - 1.0) + size / self._bytes
+        # The unused rate of the last second can still be used.
+        self._free_at = max(self._free_at, now - 1.0) + size / self._bytes_per_second
         return max(0.0, self._free_at - now)
 
 
@@ -60,7 +60,7 @@ class Downloader:
 
     Attributes:
         report: called with a message before each wait of a second or more.
-        came: called with the number of bytes received, for a progress bar; negative if bytes are discarded.
+        on_bytes: called with the number of bytes received, for a progress bar; negative if bytes are discarded.
         chance: returns a random number in [0, 1), the share of the longest wait.
         read: bytes that were received, including discarded ones.
         resumed: bytes that an interrupted round had left.
@@ -70,7 +70,7 @@ class Downloader:
     source: MirrorSource
     rate: RateLimit = field(default_factory=lambda: RateLimit(None))
     report: Callable[[str], object] = lambda _: None
-    came: Callable[[int], object] = lambda _: None
+    on_bytes: Callable[[int], object] = lambda _: None
     chance: Callable[[], float] = random.random
     clock: Callable[[], float] = time.monotonic
     read: int = 0
@@ -78,37 +78,44 @@ class Downloader:
     wrong: int = 0
 
     def fetch(self, path: str, file: File, blob: Path) -> None:
-        """Download the file at `path` of the source to `blob`; its content must be that of `file`.
+        """Download the file at `path` of the source to `blob`; its digest must be that of `file`.
 
         Raises:
             FaultError: the source failed too often; the part stays for the next round.
             SyncError: the source refuses the file or does not have it.
         """
         where = f"{self.source.name}/{path}"
-        part = PartFile(blob.with_name(blob.name + PART), file.size, self.came)
+        part = PartFile(blob.with_name(blob.name + PART), file.size, self.on_bytes)
+        # The bytes that an earlier round left count as received, for the progress bar.
         self.resumed += part.at
-        self.came(part.at)
-        for _ in range(_WRONG):
+        self.on_bytes(part.at)
+        for _ in range(_MOST_WRONG_DIGESTS):
             retries, pace = Retries(self.report, self.chance), Pace(where, clock=self.clock)
-            download = FileDownload(where, partial(self._open, path), part, retries, pace)
+            download = FileDownload(where, partial(self._open, path, file), part, retries, pace)
             asyncio.run(download.run())
             if manifests.has_digest(part.path, file):
-                atomic_files.appear(part.path, blob)
+                atomic_files.rename_synced_file(part.path, blob)
                 return
             self.wrong += 1
             part.discard()
         raise FaultError(
-            f"{where} came {_WRONG} times with other bytes than its manifest "
-            "says; `python -m shards verify` there, or take another source"
+            f"{where} was fetched {_MOST_WRONG_DIGESTS} times with other bytes than in its "
+            "manifest; run `python -m shards verify` there, or use another source"
         )
 
     @asynccontextmanager
-    async def _open(self, path: str, start: int) -> AsyncIterator[Body]:
+    async def _open(self, path: str, file: File, start: int) -> AsyncIterator[Body]:
+        """Open a file of the source at the byte `start`; its size must be that of `file`."""
         async with self.source.open(path, start) as body:
+            # The body is of another file, so it must not be appended to the part.
+            if body.size not in (None, file.size):
+                raise FaultError(
+                    f"{self.source.name}/{path} has {body.size:,} bytes there and {file.size:,} in its manifest"
+                )
             yield replace(body, pieces=self._pieces(body.pieces))
 
     async def _pieces(self, pieces: AsyncIterator[bytes]) -> AsyncIterator[bytes]:
-        """The pieces at the limit of the rate."""
+        """The pieces, delayed to the rate limit."""
         async for piece in pieces:
             await asyncio.sleep(self.rate.next_wait(len(piece)))
             self.read += len(piece)
@@ -121,19 +128,19 @@ class BlobStore:
 
     Attributes:
         folder: DATA/.mirror.
-        held: the local files by digest, from `local_files`.
-        fetched, linked: the number of files that were downloaded, that were linked.
+        local_paths: the paths of local files by digest, from `local_files`.
+        fetched, linked: the number of files that were downloaded, and of files that were linked.
     """
 
     downloader: Downloader
     generation: str
     folder: Path
-    held: Mapping[str, list[Path]]
+    local_paths: Mapping[str, list[Path]]
     fetched: int = 0
     linked: int = 0
 
     def blob(self, file: File) -> Path:
-        """The path of a complete file."""
+        """The path in `folder` of a file, once it is complete."""
         return self.folder / file.blake3
 
     def obtain(self, name: str, file: File) -> Path:
@@ -142,7 +149,7 @@ class BlobStore:
         blob = self.blob(file)
         if blob.exists():
             return blob
-        for path in self.held.get(file.blake3, ()):
+        for path in self.local_paths.get(file.blake3, ()):
             with suppress(FileNotFoundError):
                 if path.stat().st_size == file.size and manifests.has_digest(path, file):
                     atomic_files.link(path, blob)
@@ -153,11 +160,11 @@ class BlobStore:
         return blob
 
     def clear(self, files: Mapping[str, File]) -> None:
-        """Remove everything that belongs to none of `files`."""
-        wanted = {file.blake3 for file in files.values()}
+        """Remove every file and part from the folder of blobs that does not have the content of one of `files`."""
+        digests = {file.blake3 for file in files.values()}
         self.folder.mkdir(exist_ok=True)
         for path in self.folder.iterdir():
-            if path.name.removesuffix(PART) not in wanted:
+            if path.name.removesuffix(PART) not in digests:
                 path.unlink()
 
     def missing_bytes(self, files: Mapping[str, File]) -> int:
@@ -165,7 +172,7 @@ class BlobStore:
         absent = {
             file.blake3: file.size
             for file in files.values()
-            if file.blake3 not in self.held and not self.blob(file).exists()
+            if file.blake3 not in self.local_paths and not self.blob(file).exists()
         }
         return sum(absent.values())
 
@@ -176,9 +183,9 @@ class BlobStore:
 
 def local_files(data: Path) -> dict[str, list[Path]]:
     """The files of all generations in `data`, by the digest in their manifests."""
-    found: dict[str, list[Path]] = {}
+    by_digest: dict[str, list[Path]] = {}
     for folder in data.iterdir():
         with suppress(ShardError, OSError):
             for name, file in generation_files.read_manifest(folder).files.items():
-                found.setdefault(file.blake3, []).append(folder / name)
-    return found
+                by_digest.setdefault(file.blake3, []).append(folder / name)
+    return by_digest

@@ -1,8 +1,8 @@
-"""The rounds of a mirror: each brings the published generation of a source into DATA and publishes it there.
+"""The rounds of a mirror: a round fetches the published generation of a source into DATA and publishes it there.
 
 A round reads CURRENT and the manifest of the source, checks the signature if a key is given, obtains the files
-(`download`), and publishes the generation as a build does (`publish.publication`). It holds the lock of a build, so a
-round excludes other rounds, builds and rollbacks in DATA.
+(`blobs`), and publishes the generation as a build does (`generations/publication.py`). It holds the lock of a build, so
+a round excludes other rounds, builds and rollbacks in DATA.
 """
 
 import random
@@ -45,25 +45,31 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-# Bytes of a pointer, which is one line.
+# The most bytes of a pointer, which is one line.
 MOST_POINTER: Final = 1 << 16
-# Files of a generation: one for each country, and a few lists. Each costs a mirror a request.
+# The most files of a generation, which has one per country and a few lists. Each file costs a mirror a request.
 MOST_FILES: Final = 1_000
 
-_OTHER: Final = "take another source, or build the generation there again"
+# The remedy in messages about documents that are not valid.
+_REMEDY: Final = "use another source, or build the generation there again"
 
-_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+# A valid file name in a manifest, which contains no folder.
+_FILE_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+# A valid BLAKE3 digest in a manifest.
 _DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
+# The folder in DATA with the files of a generation that is not published yet (`blobs`).
 BLOBS: Final = ".mirror"
-# Inside it: a round has begun to publish a generation that honours new objections of persons.
+# An empty file in BLOBS, which says that persons have withdrawn values, so the older generations and changes must be
+# removed. It is made before the generation without these values is published, so a round that dies after the
+# publication does not keep them: the next round removes them.
 _WITHDRAWN: Final = "withdrawn"
 
-# The number of times that the source may publish another generation during one round.
-_MOVES: Final = 5
+# The most attempts at a round: during each, the source can publish another generation and remove the old files.
+_MOST_ATTEMPTS: Final = 5
 
 # The share of the disk that stays free, so that a source with too large files does not stop the host.
-_SPARE: Final = 0.02
+_SPARE_SHARE: Final = 0.02
 
 # Each wait is up to a tenth longer or shorter, so that mirrors that start together drift apart.
 _SPREAD: Final = 0.1
@@ -78,10 +84,10 @@ class MirrorOptions:
 
     Attributes:
         pays: the countries to mirror; empty means all.
-        key: the public key that generations must be signed with; None if signatures are not required.
+        key: the public key of the required signatures; None if signatures are not required.
         keep: the number of generations to keep in DATA, including the published one.
-        accept_old: whether a signature may be expired, or older than one that was accepted before.
-        clock: the present, in UTC, that expiries are compared with, and at which a round is noted.
+        accept_old: whether a signature is accepted that has expired or is older than the last accepted signature.
+        clock: returns the present time in UTC, for expiries and for the time of a round.
     """
 
     pays: tuple[str, ...] = ()
@@ -98,7 +104,7 @@ class MirrorOutcome:
     Attributes:
         generation: the generation that is now published in DATA.
         fetched: the number of its files that were downloaded.
-        linked: the number of its files that another generation in DATA had.
+        linked: the number of its files that another generation in DATA already had.
         undated: whether its signature is of the older form, without a sequence number and an expiry.
     """
 
@@ -109,20 +115,20 @@ class MirrorOutcome:
 
     @property
     def has_published(self) -> bool:
-        """Whether the round published anything; False if the generation was published before."""
+        """Whether the round published a generation; False if it was already published."""
         return self.fetched + self.linked > 0
 
 
 def mirror(
     downloader: Downloader,
     data: Path,
-    wanted: MirrorOptions,
-    begun: Callable[[int], object] = lambda _: None,
+    options: MirrorOptions,
+    start: Callable[[int], object] = lambda _: None,
 ) -> MirrorOutcome:
     """Publish in `data` the generation that the source has published.
 
     Args:
-        begun: called once with the number of bytes to download.
+        start: called once with the number of bytes to download.
 
     Raises:
         ShardError: the source failed or cannot be mirrored; the generation published in `data` is unchanged.
@@ -130,29 +136,33 @@ def mirror(
     """
     with locks.write_lock(data):
         generation = _current_generation(downloader)
-        for _ in range(_MOVES):
+        for _ in range(_MOST_ATTEMPTS):
             try:
-                outcome = _round(downloader, data, wanted, generation, begun)
-                pointer.note_mirrored(data, wanted.clock())
+                outcome = _round(downloader, data, options, generation, start)
+                pointer.note_mirrored(data, options.clock())
                 return outcome
             except AbsentError as error:
-                # A source that publishes another generation may remove files of the one being mirrored.
-                absent, before, generation = error, generation, _current_generation(downloader)
-                if generation == before:
+                # A source that publishes another generation can remove files of the generation being mirrored.
+                absent, old_generation, generation = (
+                    error,
+                    generation,
+                    _current_generation(downloader),
+                )
+                if generation == old_generation:
                     break
         raise SyncError(f"{absent}, though {generation} is published there; try again later")
 
 
 def follow(
-    once: Callable[[], None],
+    run_round: Callable[[], None],
     seconds: float,
     report: Callable[[str], None],
     chance: Callable[[], float] = random.random,
     sleep: Callable[[float], None] = time.sleep,
 ) -> None:
-    """Call `once` every so many seconds, until it raises anything but ShardError or OSError.
+    """Call `run_round` every `seconds` seconds, until it raises an error other than ShardError or OSError.
 
-    The cause of an error may be gone in the next round: the source is back, the disk has room again.
+    ShardError and OSError can be temporary: the source comes back, the disk has room again.
 
     Args:
         report: called with the message of an error, unless the round before failed with the same message.
@@ -161,7 +171,7 @@ def follow(
     while True:
         wait = seconds
         try:
-            once()
+            run_round()
             reported = ""
         except (ShardError, OSError) as error:
             if str(error) != reported:
@@ -175,40 +185,49 @@ def follow(
 def _round(
     downloader: Downloader,
     data: Path,
-    wanted: MirrorOptions,
+    options: MirrorOptions,
     generation: str,
-    begun: Callable[[int], object],
+    start: Callable[[int], object],
 ) -> MirrorOutcome:
-    """One round for the generation that CURRENT of the source names."""
-    _forget_if_withdrawn(data)  # where a round has died
-    here = _published_part(data, generation, wanted)
-    packed, manifest = here or _manifest(downloader, generation)
-    # A generation may be signed after it was published and mirrored, and again before the signature expires.
-    signed = None if wanted.pays and not wanted.key else _signature(downloader, generation)
-    undated = bool(wanted.key) and _check_signature(data, wanted, generation, packed, signed)
-    if here:
-        _keep_signature(data, generation, signed, wanted)
-        shutil.rmtree(
-            data / BLOBS, ignore_errors=True
-        )  # left by a round that died after publication
+    """One round of a mirror: fetch and publish `generation`, the generation of the source, unless DATA has it already.
+
+    The signature is checked and stored in every round. `start` gets the number of missing bytes before they are
+    fetched.
+    """
+    _forget_if_withdrawn(data)  # if an earlier round died
+    published = _published_part(data, generation, options)
+    packed, manifest = published or _fetch_manifest(downloader, generation)
+    # The signature is fetched in every round, because a generation can be signed (again) after it was mirrored.
+    # It is not stored with a part of a generation, so without a key a part needs none.
+    signed = None if options.pays and not options.key else _fetch_signature(downloader, generation)
+    undated = bool(options.key) and _check_signature(data, options, generation, packed, signed)
+    if published:
+        _keep_signature(data, generation, signed, options)
+        shutil.rmtree(data / BLOBS, ignore_errors=True)  # from a round that died after publication
         return MirrorOutcome(pointer.current_name(data) or generation, undated=undated)
     store = BlobStore(downloader, generation, data / BLOBS, local_files(data))
-    own: Mapping[str, bytes] = {MANIFEST: packed}
-    if wanted.pays:
-        subset.check(manifest, wanted.pays)
+    own_contents: Mapping[str, bytes] = {MANIFEST: packed}
+    if options.pays:
+        subset.check_countries(manifest, options.pays)
         lists = store.obtain(REFERENCE, manifest.files[REFERENCE]).read_bytes()
         with _translate_errors(generation):
-            manifest, own = subset.make(manifest, packed, lists, wanted.pays)
-    files = {name: file for name, file in manifest.files.items() if name not in own}
+            manifest, own_contents = subset.make(manifest, packed, lists, options.pays)
+    files = {name: file for name, file in manifest.files.items() if name not in own_contents}
     store.clear(files)
-    missing = store.missing_bytes(files)
-    _check_room(data, missing - store.size_of_parts())
-    begun(missing)
+    missing_bytes = store.missing_bytes(files)
+    _check_room(data, missing_bytes - store.size_of_parts())
+    start(missing_bytes)
     for name, file in files.items():
         store.obtain(name, file)
-    _publish(data, manifest, own, {name: store.blob(file) for name, file in files.items()}, wanted)
+    _publish(
+        data,
+        manifest,
+        own_contents,
+        {name: store.blob(file) for name, file in files.items()},
+        options,
+    )
     _forget_if_withdrawn(data)
-    _keep_signature(data, generation, signed, wanted)
+    _keep_signature(data, generation, signed, options)
     shutil.rmtree(data / BLOBS)
     return MirrorOutcome(manifest.generation, store.fetched, store.linked, undated)
 
@@ -217,21 +236,21 @@ def _round(
 
 
 def _check_signature(
-    data: Path, wanted: MirrorOptions, generation: str, manifest: bytes, signed: bytes | None
+    data: Path, options: MirrorOptions, generation: str, manifest: bytes, signed: bytes | None
 ) -> bool:
-    """Check a signature, its sequence number and its expiry; return whether it is of the older form without these."""
-    assert wanted.key is not None
-    statement = signature.check(wanted.key, generation, manifest, signed)
-    signature.admit(data, wanted.key, statement, wanted.clock(), accept_old=wanted.accept_old)
+    """Check a signature, its sequence number and its expiry; return whether it is of the older form, without both."""
+    assert options.key is not None
+    statement = signature.check(options.key, generation, manifest, signed)
+    signature.admit(data, options.key, statement, options.clock(), accept_old=options.accept_old)
     return statement.expires is None
 
 
 def _keep_signature(
-    data: Path, generation: str, signed: bytes | None, wanted: MirrorOptions
+    data: Path, generation: str, signed: bytes | None, options: MirrorOptions
 ) -> None:
-    """Store the signature for further mirrors; a part of a generation has none."""
-    if signed and not wanted.pays and signed != signature.read_stored(data, generation):
-        signature.keep(data, generation, signed)
+    """Store the signature for further mirrors; a part of a generation has no signature."""
+    if signed and not options.pays and signed != signature.read_stored(data, generation):
+        signature.store(data, generation, signed)
 
 
 # -- documents of the source -------------------------------------------------------
@@ -247,11 +266,11 @@ def _current_generation(downloader: Downloader) -> str:
         )  # fmt: skip
     except AbsentError as error:
         raise SyncError(
-            f"{error}: nothing is published there, or it is another place; give the address of a folder DATA"
+            f"{error}: nothing is published there, or the address is wrong; give the address of a folder DATA"
         ) from error
 
 
-def _manifest(downloader: Downloader, generation: str) -> tuple[bytes, Manifest]:
+def _fetch_manifest(downloader: Downloader, generation: str) -> tuple[bytes, Manifest]:
     """The manifest of a generation of the source, as bytes and as a value."""
     path = f"{generation}/{MANIFEST}"
     where = f"{downloader.source.name}/{path}"
@@ -261,8 +280,8 @@ def _manifest(downloader: Downloader, generation: str) -> tuple[bytes, Manifest]
     )  # fmt: skip
 
 
-def _signature(downloader: Downloader, generation: str) -> bytes | None:
-    """The signature of a generation, None if the source has none."""
+def _fetch_signature(downloader: Downloader, generation: str) -> bytes | None:
+    """The signature of a generation; None if the source has no signature."""
     try:
         return _fetch_small(downloader, signature.path_of(generation), signature.MOST_BYTES, bytes)
     except AbsentError:
@@ -283,11 +302,14 @@ def _fetch_small(downloader: Downloader, path: str, most: int, read: Callable[[b
 
 
 def _published_part(
-    data: Path, generation: str, wanted: MirrorOptions
+    data: Path, generation: str, options: MirrorOptions
 ) -> tuple[bytes, Manifest] | None:
-    """The manifest of the source's generation, if the wanted part of it is published and complete in DATA."""
+    """The manifest of the source's generation, if the requested part is published and complete in DATA; else None.
+
+    The manifest is returned as bytes and as a value. A part of a generation has some of its countries (`--pays`).
+    """
     name = pointer.current_name(data)
-    if name is None or (name != generation and not wanted.pays):
+    if name is None or (name != generation and not options.pays):
         return None
     folder = data / name
     try:
@@ -295,22 +317,26 @@ def _published_part(
         manifests.check_sizes(folder, manifest.files)
     except ShardError:  # a damaged generation is replaced
         return None
-    if not wanted.pays:
+    if not options.pays:
         return (folder / MANIFEST).read_bytes(), manifest
     origin = subset.origin(folder)
-    if origin is None or origin[1].generation != generation or {*manifest.counts} != {*wanted.pays}:
+    if (
+        origin is None
+        or origin[1].generation != generation
+        or {*manifest.counts} != {*options.pays}
+    ):
         return None
     return origin
 
 
 def _check_room(data: Path, missing: int) -> None:
-    """Check that the disk has room for so many bytes.
+    """Check that the disk has room for `missing` bytes.
 
     Raises:
-        SyncError: it has not.
+        SyncError: the disk has less room.
     """
     disk = shutil.disk_usage(data)
-    room = max(0, disk.free - int(_SPARE * disk.total))
+    room = max(0, disk.free - int(_SPARE_SHARE * disk.total))
     if missing > room:
         raise SyncError(
             f"{missing:,} bytes are missing and {data} has room for {room:,}; make room, "
@@ -324,17 +350,20 @@ def _check_room(data: Path, missing: int) -> None:
 def _publish(
     data: Path,
     manifest: Manifest,
-    own: Mapping[str, bytes],
+    own_contents: Mapping[str, bytes],
     blobs: Mapping[str, Path],
-    wanted: MirrorOptions,
+    options: MirrorOptions,
 ) -> None:
-    """Assemble the generation, check that this code can open it, and publish it."""
+    """Assemble the generation in a staging folder, check that this code can open it, and publish it.
+
+    `blobs` are the fetched files by name, `own_contents` the contents of the other files, such as the manifest.
+    """
     staged = publication.make_staging_folder(data)
     for name, blob in blobs.items():
         atomic_files.link(blob, staged / name)
-    for name, content in own.items():
+    for name, content in own_contents.items():
         atomic_files.write(staged / name, content)
-    # Without this, a server would be the first to find a shard that cannot be opened.
+    # Without this, a server would be the first program to fail on a shard that cannot be opened.
     with _translate_errors(manifest.generation):
         with generation_files.open_folder(staged, manifest) as opened:
             _load_documents(staged, manifest)
@@ -342,14 +371,14 @@ def _publish(
         if _has_new_objections(data, staged, manifest):
             (data / BLOBS).mkdir(exist_ok=True)
             (data / BLOBS / _WITHDRAWN).touch()
-    publication.adopt(data, staged, manifest, compare=comparison.compare_all, keep=wanted.keep)
+    publication.adopt(data, staged, manifest, compare=comparison.compare_all, keep=options.keep)
 
 
 def _load_documents(staged: Path, manifest: Manifest) -> None:
-    """Load the documents beside the shards as a server does, which would refuse them, or answer 500.
+    """Load the documents of the generation as a server does, so that a malformed document fails here.
 
     Raises:
-        ValueError, …: one has another shape.
+        ValueError, …: a document has another shape.
     """
     for name in (register_sources.SOURCES, groups.GROUP_SOURCES):
         if name in manifest.files:
@@ -359,36 +388,36 @@ def _load_documents(staged: Path, manifest: Manifest) -> None:
         if groups.GROUP_SOURCES not in manifest.files:
             raise KeyError(groups.GROUP_SOURCES)
     if generation_files.MARKET in manifest.files:
-        market.load_of((staged / generation_files.MARKET).read_bytes(), manifest)
+        market.load_figures((staged / generation_files.MARKET).read_bytes(), manifest)
     if generation_files.QUALITY in manifest.files:
         report = orjson.loads((staged / generation_files.QUALITY).read_bytes())
         for country in report.get("pays", {}).values():
             for number in country.get("renseignees", {}).values():
                 if type(number) is not int:
-                    raise TypeError(f"{number!r} is no number of companies")
+                    raise TypeError(f"{number!r} is not a number of companies")
 
 
 def _has_new_objections(data: Path, staged: Path, manifest: Manifest) -> bool:
-    """Whether persons have objected to more than in the published generation, as both reports count it."""
-    before = pointer.current_name(data)
-    if before is None or not manifest.counts.keys() & _objections(staged).keys():
+    """Whether the report counts more objections of persons than the report of the published generation."""
+    published = pointer.current_name(data)
+    if published is None or not manifest.counts.keys() & _objections(staged).keys():
         return False
-    known = _objections(data / before)
+    objections_before = _objections(data / published)
     return any(
-        number > known.get(iso2, {}).get(what, 0)
+        number > objections_before.get(iso2, {}).get(kind, 0)
         for iso2, counts in _objections(staged).items()
         if iso2 in manifest.counts
-        for what, number in counts.items()
+        for kind, number in counts.items()
     )
 
 
 def _objections(folder: Path) -> Mapping[str, Mapping[str, int]]:
-    """What is left out of a generation by objections, by country; nothing, if the report is damaged."""
+    """The numbers of values left out by objections, by country and kind; empty if the report is damaged."""
     try:
         report = orjson.loads((folder / generation_files.QUALITY).read_bytes())
         return {
-            iso2: {what: int(number) for what, number in one.get("oppositions", {}).items()}
-            for iso2, one in report.get("pays", {}).items()
+            iso2: {kind: int(number) for kind, number in country.get("oppositions", {}).items()}
+            for iso2, country in report.get("pays", {}).items()
         }
     except (AttributeError, OSError, TypeError, ValueError):
         # An absent file, no JSON, or JSON of another shape.
@@ -396,9 +425,9 @@ def _objections(folder: Path) -> Mapping[str, Mapping[str, int]]:
 
 
 def _forget_if_withdrawn(data: Path) -> None:
-    """After new objections, keep nothing but the published generation.
+    """After new objections, remove everything except the published generation.
 
-    A mirror is not told whose values they are, so all differences from older generations go.
+    A mirror does not know whose values are withdrawn, so it removes all changes from older generations.
     """
     if not (data / BLOBS / _WITHDRAWN).exists():
         return
@@ -409,7 +438,7 @@ def _forget_if_withdrawn(data: Path) -> None:
 
 @contextmanager
 def _translate_errors(generation: str) -> Iterator[None]:
-    """Translate the errors of documents whose digests are right but whose content is malformed."""
+    """Translate errors into SyncError for documents that have the right digest but malformed content."""
     try:
         yield
     except (AttributeError, KeyError, TypeError, ValueError) as error:
@@ -421,8 +450,8 @@ def _translate_errors(generation: str) -> Iterator[None]:
 # -- documents of the source, before they are used ---------------------------------------------
 
 
-# After this, names are file names without a folder, digests are digests and sizes are sizes. So no text of a source
-# becomes a path, and no file is larger than its manifest says.
+# After these checks, names are file names without a folder, and digests and sizes are valid. So no text of a source
+# becomes a path with folders.
 
 
 def checked_pointer(packed: bytes, where: str) -> str:
@@ -434,9 +463,9 @@ def checked_pointer(packed: bytes, where: str) -> str:
     try:
         name: object = orjson.loads(packed)["generation"]
     except (KeyError, TypeError, ValueError) as error:
-        raise FaultError(f"{where} is no CURRENT of a folder DATA: {error}") from error
+        raise FaultError(f"{where} is not a CURRENT of a folder DATA: {error}") from error
     if not is_name(name):
-        raise FaultError(f"{where} names the generation {name!r}, which is not a name of one")
+        raise FaultError(f"{where} names the generation {name!r}, which is not a valid name")
     return name
 
 
@@ -444,37 +473,42 @@ def checked_manifest(packed: bytes, generation: str, where: str) -> Manifest:
     """The manifest of `generation` that these bytes encode.
 
     Raises:
-        FaultError: the bytes are another manifest or none; they may have been damaged on the way.
+        FaultError: the bytes are another manifest or no manifest, maybe because they were damaged in transit.
         SyncError: the manifest is authentic, but has an invalid file name, size or digest, or lacks a file.
     """
     try:
-        found = manifests.load(packed, Path(where))
+        manifest = manifests.load(packed, Path(where))
     except ShardError as error:
-        # Whatever has its own name did not suffer on the way, so to fetch it again changes nothing.
+        # A manifest that matches its name was not damaged in transit, so fetching it again would not help.
         if isinstance(error, CorruptError) and manifests.name_of(packed) == generation:
-            raise SyncError(f"{error}; {_OTHER}") from error
+            raise SyncError(f"{error}; {_REMEDY}") from error
         raise FaultError(f"the source cannot be mirrored: {error}") from error
-    if found.generation != generation:
-        raise FaultError(f"{where} is the manifest of {found.generation}, not of {generation}")
-    if len(found.files) > MOST_FILES:
+    if manifest.generation != generation:
+        raise FaultError(f"{where} is the manifest of {manifest.generation}, not of {generation}")
+    if len(manifest.files) > MOST_FILES:
         raise SyncError(
-            f"{where} names {len(found.files)} files, and {MOST_FILES} are the most; {_OTHER}"
+            f"{where} names {len(manifest.files)} files, and the maximum is {MOST_FILES}; {_REMEDY}"
         )
-    for name, file in found.files.items():
-        # Anyone can make a manifest with a correct name, so its content is checked as well.
-        if name == MANIFEST or not _NAME.fullmatch(name) or not _is_file(file.size, file.blake3):
+    for name, file in manifest.files.items():
+        # Anyone can write a manifest with a correct name, so its content is checked as well.
+        if (
+            name == MANIFEST
+            or not _FILE_NAME.fullmatch(name)
+            or not _is_valid_entry(file.size, file.blake3)
+        ):
             raise SyncError(
-                f"{where} names a file {name!r} ({file}), which cannot be one; {_OTHER}"
+                f"{where} names a file {name!r} ({file}), which is not valid; {_REMEDY}"
             )
-    needed = {REFERENCE, *(shard_name(iso2) for iso2 in found.counts)}
-    if absent := needed - set(found.files):
+    needed = {REFERENCE, *(shard_name(iso2) for iso2 in manifest.counts)}
+    if absent := needed - set(manifest.files):
         raise SyncError(
-            f"{where} names no {', '.join(sorted(absent))}, so it is of no use; {_OTHER}"
+            f"{where} does not list {', '.join(sorted(absent))}, so it cannot be used; {_REMEDY}"
         )
-    return found
+    return manifest
 
 
-def _is_file(size: object, blake3: object) -> bool:
+def _is_valid_entry(size: object, blake3: object) -> bool:
+    """Whether the size and the digest of a file in a manifest are valid."""
     return (
         type(size) is int
         and 0 <= size < 1 << 63

@@ -2,31 +2,38 @@
 
 A folder is on this machine: a mounted disk, a network share, another DATA.
 
-A web server serves files over http or https (`client`). Redirects are followed on the same host only: a redirect must
-not choose another source, or see the password. Conditional requests are not used: digests are more reliable, and some
-servers ignore the conditions.
+A web server serves files over http or https (`client`). Redirects are followed on the same host only, because another
+host must not become the source or see the password. Conditional requests are not used: digests are more reliable, and
+some servers ignore the conditions.
 
-A bucket is of S3, or of a compatible service: `s3://bucket/prefix`. Keys, region and endpoint come from the usual
+A bucket is on S3 or a compatible service: `s3://bucket/prefix`. Keys, region and endpoint come from the usual
 environment variables (`AWS_*`; for a public bucket AWS_SKIP_SIGNATURE=true). obstore is an extra:
-`pip install 'societes[s3]'`. Its own retries are off, because the mirror has its own, which resume.
+`pip install 'societes[s3]'`. Its own retries are off, because the mirror retries and resumes itself. Its asynchronous
+functions are not used: their threads call Python, which aborts the process if it ends meanwhile
+(PyO3/pyo3-async-runtimes#40).
 """
 
+import asyncio
 import base64
 import errno
 import os
 import stat
+import threading
 import urllib.parse
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
+from concurrent.futures import Future
 from contextlib import asynccontextmanager
 from datetime import timedelta
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final
+from typing import IO, TYPE_CHECKING, Final, TypeVar
 
 from shards.mirror.source import AbsentError, Body, FaultError, MirrorSource, SyncError
 
 if TYPE_CHECKING:
     from obstore import GetOptions, GetResult
     from obstore.store import ClientConfig, RetryConfig
+
+T = TypeVar("T")
 
 
 def find_source(text: str, environment: Mapping[str, str]) -> MirrorSource:
@@ -35,21 +42,23 @@ def find_source(text: str, environment: Mapping[str, str]) -> MirrorSource:
     Raises:
         SyncError: the address is of no known kind, or invalid.
     """
-    scheme, found, _ = text.partition("://")
-    if not found:
+    scheme, separator, _ = text.partition("://")
+    if not separator:
         return Folder(Path(text))
     if scheme in ("http", "https"):
         return Web(text, environment)
     if scheme == "s3":
         return Bucket(text, environment)
-    raise SyncError(f"{text!r} is no source; give a folder, http://…, https://… or s3://…")
+    raise SyncError(f"{text!r} is not a source; give a folder, http://…, https://… or s3://…")
 
 
 # -- a folder ----------------------------------------------------------------------------------
 
 
+# The most bytes of a piece of a file.
 _FILE_PIECE: Final = 1 << 20
-_IRREGULAR: Final = "{} is no regular file; put the file itself there"
+# The message for a link, a socket, a FIFO or a folder at the path `{}`.
+_IRREGULAR: Final = "{} is not a regular file; put the file itself there"
 
 
 class Folder:
@@ -68,6 +77,7 @@ class Folder:
 
     @asynccontextmanager
     async def open(self, path: str, start: int = 0) -> AsyncIterator[Body]:
+        """Open a file of the folder; see `MirrorSource.open`."""
         where = self._root / path
         try:
             file = _open_regular(where)
@@ -84,7 +94,7 @@ def _open_regular(where: Path) -> IO[bytes]:
     """Open a regular file, without following a link and without waiting for the writer of a FIFO.
 
     Raises:
-        FaultError: it is no regular file.
+        FaultError: it is not a regular file.
         OSError: it cannot be opened.
     """
     try:
@@ -100,6 +110,7 @@ def _open_regular(where: Path) -> IO[bytes]:
 
 
 async def _pieces_of_file(file: IO[bytes], where: Path) -> AsyncIterator[bytes]:
+    """The content of an open file from its position on; raises FaultError if the disk fails."""
     try:
         while piece := file.read(_FILE_PIECE):
             yield piece
@@ -108,13 +119,14 @@ async def _pieces_of_file(file: IO[bytes], where: Path) -> AsyncIterator[bytes]:
 
 
 def _fault_of_file(where: Path, error: OSError) -> FaultError:
-    """The error for a share that is away, a disk that fails, or missing permissions."""
+    """The error for an unreachable share, a failing disk, or missing permissions."""
     return FaultError(f"{where} cannot be read: {error.strerror or error}")
 
 
 # -- a web server ------------------------------------------------------------------------------
 
 
+# The environment variables with the credentials of a web source: a bearer token, or `user:password`.
 TOKEN: Final = "MIRROR_TOKEN"
 PASSWORD: Final = "MIRROR_PASSWORD"
 
@@ -131,8 +143,8 @@ class Web:
         parts = urllib.parse.urlsplit(url)
         if not parts.hostname or parts.username or parts.password or parts.query or parts.fragment:
             raise SyncError(
-                "a source on the web is written https://host/path, without user, password, query "
-                f"or fragment; who needs a password sets {TOKEN} or {PASSWORD} (user:password)"
+                "the address of a web source is https://host/path, without user, password, query "
+                f"or fragment; for a password, set {TOKEN} or {PASSWORD} (user:password)"
             )
         self._url = url.rstrip("/")
         self._credentials = _credentials(environment)
@@ -143,10 +155,11 @@ class Web:
 
     @asynccontextmanager
     async def open(self, path: str, start: int = 0) -> AsyncIterator[Body]:
-        from shards.mirror import client  # it loads aiohttp, which other commands do not need
+        """Request a file from the server; see `MirrorSource.open`."""
+        from shards.mirror import client  # imports aiohttp, which other commands do not need
 
         remedies = client.Remedies(
-            redirect="name that as the source if you trust it",
+            redirect="give that address as the source if you trust it",
             account=f"set {TOKEN} or {PASSWORD} (user:password)",
             address="give another address",
         )
@@ -156,10 +169,14 @@ class Web:
             client.connect("societes-mirror", client.SILENCE_SECONDS, remedies) as session,
             session.get(url, headers, self._credentials) as body,
         ):
+            # A page of a proxy, for example during a deployment: the next response can be the file.
+            if body.content_type == "text/html":
+                raise FaultError(f"{url} sends a web page instead of the file")
             yield body
 
 
 def _credentials(environment: Mapping[str, str]) -> dict[str, str]:
+    """The Authorization header for the token or the password in the environment; empty without both."""
     token, password = environment.get(TOKEN, ""), environment.get(PASSWORD, "")
     if token and password:
         raise SyncError(f"both {TOKEN} and {PASSWORD} are set; keep one of them")
@@ -179,9 +196,11 @@ def _credentials(environment: Mapping[str, str]) -> dict[str, str]:
 # -- a bucket ----------------------------------------------------------------------------------
 
 
-_SILENCE: Final = timedelta(seconds=30)
-_WHOLE: Final = timedelta(hours=12)  # the longest duration of one request: a shard is large
-_LEAST_PIECE: Final = 1  # byte: as they come, so that whoever reads them sees how slow they are
+_SILENCE: Final = timedelta(seconds=30)  # the longest time without a byte
+# The longest duration of one request: a shard is large.
+_LONGEST_REQUEST: Final = timedelta(hours=12)
+_LEAST_PIECE: Final = 1  # byte: pieces as they arrive, so that a slow source is noticed
+# The most characters of a message of obstore.
 _LONGEST_MESSAGE: Final = 300
 
 
@@ -204,16 +223,16 @@ class Bucket:
         self._url = url.rstrip("/")
         endpoint = environment.get("AWS_ENDPOINT_URL_S3") or environment.get("AWS_ENDPOINT_URL")
         client: ClientConfig = {
-            "connect_timeout": _SILENCE, "read_timeout": _SILENCE, "timeout": _WHOLE
+            "connect_timeout": _SILENCE, "read_timeout": _SILENCE, "timeout": _LONGEST_REQUEST
         }  # fmt: skip
         if endpoint and endpoint.startswith("http://"):
             client["allow_http"] = True
-        retry: RetryConfig = {"max_retries": 0}
+        retry: RetryConfig = {"max_retries": 0}  # the mirror itself retries and resumes
         try:
             self._store = S3Store.from_url(self._url, client_options=client, retry_config=retry)
         except (BaseError, ValueError) as error:
             raise SyncError(
-                f"{url} cannot be used as a bucket ({_message(error)}); write s3://bucket/prefix"
+                f"{url} cannot be used as a bucket ({_one_line(error)}); write s3://bucket/prefix"
             ) from error
 
     @property
@@ -222,35 +241,57 @@ class Bucket:
 
     @asynccontextmanager
     async def open(self, path: str, start: int = 0) -> AsyncIterator[Body]:
-        from obstore import get_async
+        """Request an object of the bucket; see `MirrorSource.open`."""
+        from obstore import get
         from obstore.exceptions import BaseError, PermissionDeniedError, UnauthenticatedError
 
         where = f"{self._url}/{path}"
         try:
             options: GetOptions = {"range": {"offset": start}} if start else {}
-            result = await get_async(self._store, path, options=options)
+            result = await _run_in_thread(lambda: get(self._store, path, options=options))
         except FileNotFoundError as error:
             raise AbsentError(f"{where} is not there") from error
         except (PermissionDeniedError, UnauthenticatedError, PermissionError) as error:
             raise SyncError(
                 f"{where} is refused; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, "
-                f"or AWS_SKIP_SIGNATURE=true: {_message(error)}"
+                f"or AWS_SKIP_SIGNATURE=true: {_one_line(error)}"
             ) from error
         except (BaseError, OSError) as error:
-            raise FaultError(f"{where} cannot be read: {_message(error)}") from error
+            raise FaultError(f"{where} cannot be read: {_one_line(error)}") from error
         yield Body(result.range[0], _pieces_of_bucket(result, where))
 
 
 async def _pieces_of_bucket(result: "GetResult", where: str) -> AsyncIterator[bytes]:
+    """The bytes of an object of a bucket as they arrive; raises FaultError if the bucket fails."""
     from obstore.exceptions import BaseError
 
     try:
-        async for piece in result.stream(min_chunk_size=_LEAST_PIECE):
+        stream = result.stream(min_chunk_size=_LEAST_PIECE)
+        while (piece := await _run_in_thread(lambda: next(stream, None))) is not None:
             yield bytes(piece)
     except (BaseError, OSError) as error:
-        raise FaultError(f"{where} cannot be read: {_message(error)}") from error
+        raise FaultError(f"{where} cannot be read: {_one_line(error)}") from error
 
 
-def _message(error: BaseException) -> str:
-    """The message of a library error, in one line."""
+async def _run_in_thread(function: Callable[[], T]) -> T:
+    """The result of `function`, called in a daemon thread.
+
+    A command that is stopped does not wait for such a thread, as it would for one of `asyncio.to_thread`.
+    """
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()  # so it takes a result even if nobody waits for it any more
+
+    def run() -> None:
+        """Call `function`, and set its result or its exception."""
+        try:
+            future.set_result(function())
+        except BaseException as error:  # noqa: BLE001 - a panic of obstore is not an Exception
+            future.set_exception(error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await asyncio.wrap_future(future)
+
+
+def _one_line(error: BaseException) -> str:
+    """The message of an error of obstore on one line, without its part from "Debug source" on."""
     return " ".join(str(error).split("Debug source")[0].split())[:_LONGEST_MESSAGE]

@@ -1,14 +1,14 @@
 """The table of ratios (`seeds/ratios.csv`): formulas by code, in the order in which they are shown.
 
-A row without a denominator is an amount or a sum, one with a denominator a quotient. A row uses only
-rows above it, so one pass computes all. A formula:
+A row without a denominator is an amount or a sum, a row with a denominator is a quotient. A row uses
+only rows above it, so one pass computes all rows. An example of a formula:
 
     FixedAssets + CurrentAssets + CalledUpShareCapitalNotPaid? | TotalAssets
 
-A name in CamelCase is a line of the chart (`seeds/postes.csv`), one in small letters another row of
-`seeds/ratios.csv`. A term may have a factor (`6.56 *`). `?` marks a line that counts as zero where it
-was not filed, `@-1` the year before. Alternatives are separated by `|`: the first whose lines were all
-filed holds. So nothing is estimated: a formula has a value, or the names of the lines that lack.
+A name in CamelCase is a line of the chart (`seeds/postes.csv`), a name in small letters another row of
+`seeds/ratios.csv`. A term can have a factor (`6.56 *`). `?` marks a line that counts as zero if it was
+not filed, `@-1` the year before. `|` separates alternatives: the first with all lines filed is used. So
+nothing is estimated: a formula has a value, or the names of the missing lines.
 """
 
 import csv
@@ -21,11 +21,13 @@ from typing import Final
 
 from seeds import TABLES
 
+# A term of a formula with its sign, its factor, its name, `@-1` and `?`.
 _TERM: Final = re.compile(
     r"\s*+(?P<sign>[+-])?\s*+(?:(?P<factor>\d++(?:\.\d++)?)\s*+\*\s*+)?"
     r"(?P<name>[A-Za-z][A-Za-z0-9_]*(?:-[a-z][A-Za-z]*)*)(?P<before>@-1)?(?P<optional>\?)?\s*"
 )
 
+# A function that returns a figure by its name and the number of years before, None if the figure is missing.
 Lookup = Callable[[str, int], float | None]
 
 
@@ -41,7 +43,7 @@ class Term:
         name: a line of the chart, or a row of the table of ratios.
         factor: with its sign.
         years_before: 0, or 1 for the year before.
-        optional: whether it counts as zero where it was not filed.
+        optional: whether the line counts as zero if it was not filed.
     """
 
     name: str
@@ -52,7 +54,7 @@ class Term:
 
 @dataclass(frozen=True, slots=True)
 class Formula:
-    """Alternative sums; the first whose terms are all known holds."""
+    """Alternative sums; the first sum with all terms known is used."""
 
     alternatives: tuple[tuple[Term, ...], ...]
 
@@ -62,24 +64,28 @@ class Formula:
         return (term for sum_ in self.alternatives for term in sum_)
 
     def value(self, lookup: Lookup) -> float | None:
-        """The value, where `lookup(name, years_before)` gives figures; None if a line lacks."""
+        """The first sum with all lines filed, by figures of `lookup(name, years_before)`; None without such a sum."""
         for terms in self.alternatives:
-            found = _sum(terms, lookup)
-            if found is not None:
-                return found
+            total = _sum(terms, lookup)
+            if total is not None:
+                return total
         return None
 
     def lacking_terms(self, lookup: Lookup) -> tuple[Term, ...]:
-        """The terms without which there is no value: those of the alternative that lacks fewest."""
-        lacks = [
-            tuple(t for t in terms if not t.optional and lookup(t.name, t.years_before) is None)
+        """The missing terms of the alternative with the fewest missing terms; empty if one can be computed."""
+        lacking_by_alternative = [
+            tuple(
+                term
+                for term in terms
+                if not term.optional and lookup(term.name, term.years_before) is None
+            )
             for terms in self.alternatives
         ]
-        return min(lacks, key=len)
+        return min(lacking_by_alternative, key=len)
 
 
 def parse(text: str) -> Formula:
-    """The formula that `text` states.
+    """Parse a formula.
 
     >>> parse("Equity | 2 * A - B@-1?").alternatives[1][1]
     Term(name='B', factor=-1.0, years_before=1, optional=True)
@@ -90,15 +96,23 @@ def parse(text: str) -> Formula:
     return Formula(tuple(_terms(part, text) for part in text.split("|")))
 
 
-def _terms(part: str, text: str) -> tuple[Term, ...]:
-    found: list[Term] = []
+def _terms(alternative: str, formula: str) -> tuple[Term, ...]:
+    """Parse one alternative of a formula, which is a sum of terms; the complete `formula` is for messages.
+
+    Raises:
+        FormulaError: the text is not a sum of terms, or all its terms are optional.
+    """
+    terms: list[Term] = []
     place = 0
-    while place < len(part) or not found:
-        match = _TERM.match(part, place)
-        if match is None or bool(match["sign"]) != bool(found):
-            raise FormulaError(f"{text!r}: no term at {part[place:].strip()!r}; correct it")
+    while place < len(alternative) or not terms:
+        match = _TERM.match(alternative, place)
+        # The first term has no sign, every further term has one.
+        if match is None or bool(match["sign"]) != bool(terms):
+            raise FormulaError(
+                f"{formula!r}: no term at {alternative[place:].strip()!r}; correct it"
+            )
         sign = -1.0 if match["sign"] == "-" else 1.0
-        found.append(
+        terms.append(
             Term(
                 match["name"],
                 sign * float(match["factor"] or 1),
@@ -107,14 +121,15 @@ def _terms(part: str, text: str) -> tuple[Term, ...]:
             )
         )
         place = match.end()
-    if all(term.optional for term in found):
+    if all(term.optional for term in terms):
         raise FormulaError(
-            f"{text!r}: a sum of optional lines alone would be zero for everyone; make one necessary"
+            f"{formula!r}: a sum of optional lines alone would be zero for everyone; make one necessary"
         )
-    return tuple(found)
+    return tuple(terms)
 
 
 def _sum(terms: tuple[Term, ...], lookup: Lookup) -> float | None:
+    """The sum of the terms; None if a line that is not optional is missing."""
     total = 0.0
     for term in terms:
         figure = lookup(term.name, term.years_before)
@@ -129,9 +144,11 @@ def _sum(terms: tuple[Term, ...], lookup: Lookup) -> float | None:
 
 # Units of values: parts of 1, times, days, euros, an index, persons, an amount of the accounts.
 UNITS: Final = ("part", "fois", "jours", "EUR", "indice", "personnes", "montant")
+# The units of rows that are amounts for other rows, not ratios.
 AMOUNTS: Final = ("montant", "personnes")
+# The valid values of `sens`; see `Ratio.sens`.
 _DIRECTIONS: Final = ("haut", "bas", "")
-# The line with the months of a fiscal year, where these are not twelve.
+# The line with the months of a fiscal year, if these are not twelve.
 MONTHS: Final = "PeriodMonths"
 YEAR_MONTHS: Final = 12
 
@@ -143,11 +160,11 @@ class Ratio:
     Attributes:
         libelle: by language, `fr` and `en`.
         denominator: None for an amount or a sum.
-        factor: multiplies a quotient, as 365 makes days of it.
-        annual: 1 where a flow is compared with a stock, -1 where a stock is with a flow: the flow counts as
-            that of twelve months. 0 for others, in which the length of the year makes no difference.
-        formule: the formula as the table states it, for people.
-        sens: the better value: `haut` (the greatest), `bas` (the smallest), None where neither is.
+        factor: multiplies a quotient; for example, 365 converts it to days.
+        annual: 1 if a flow is divided by a stock, -1 if a stock is divided by a flow: the flow is converted
+            to twelve months. 0 otherwise: the length of the year makes no difference.
+        formule: the formula as in the table, for readers.
+        sens: the better value: `haut` (the greatest), `bas` (the smallest), None if neither is better.
         source: a textbook or a standard.
     """
 
@@ -164,44 +181,45 @@ class Ratio:
 
     @property
     def looks_back(self) -> bool:
-        """Whether it uses figures of the year before."""
+        """Whether the ratio uses figures of the year before."""
         formulas = (self.numerator, self.denominator)
         return any(term.years_before for formula in formulas if formula for term in formula.terms)
 
     @property
     def is_amount(self) -> bool:
-        """Whether it is a part of other rows and no ratio of its own."""
+        """Whether the row is an amount for other rows, and not a ratio."""
         return self.unite in AMOUNTS
 
 
 @cache
 def ratios() -> Mapping[str, Ratio]:
-    """All rows by code, in the order of the table.
+    """All rows of `seeds/ratios.csv` by code, ratios and amounts, in the order of the table.
 
     Raises:
         FormulaError: a formula is not in the language, or uses a row below it.
     """
-    found: dict[str, Ratio] = {}
+    by_code: dict[str, Ratio] = {}
     with (TABLES / "ratios.csv").open(encoding="utf-8", newline="") as file:
         for row in csv.DictReader(file):
-            ratio = _ratio(row)
-            _check_names(ratio, found)
-            found[ratio.code] = ratio
-    return MappingProxyType(found)
+            ratio = _make_ratio(row)
+            _check_names(ratio, by_code)
+            by_code[ratio.code] = ratio
+    return MappingProxyType(by_code)
 
 
 def stored_codes() -> tuple[str, ...]:
-    """The codes of the ratios proper, of which a shard has the values of the last year."""
+    """The codes of the ratios without amounts; a shard has their values of the last year."""
     return tuple(code for code, ratio in ratios().items() if not ratio.is_amount)
 
 
 def ordered_codes() -> tuple[str, ...]:
-    """The same codes as the orders of a shard lie: by their bytes, whatever the order of the table."""
+    """The codes in the order of a shard's `orders`: sorted, whatever the order of the table."""
     return tuple(sorted(stored_codes()))
 
 
 def chart_lines() -> frozenset[str]:
-    """The lines of the chart that any formula needs."""
+    """The statement lines that any formula needs."""
+    # The names of statement lines begin with a capital; the others are codes of ratios.
     return frozenset((MONTHS,)) | frozenset(
         term.name
         for ratio in ratios().values()
@@ -212,13 +230,18 @@ def chart_lines() -> frozenset[str]:
     )
 
 
-def _ratio(row: Mapping[str, str]) -> Ratio:
+def _make_ratio(row: Mapping[str, str]) -> Ratio:
+    """The ratio of a row of `seeds/ratios.csv`, with its parsed formulas and the text that shows them.
+
+    Raises:
+        FormulaError: a formula, the unit or the direction is not valid.
+    """
     if row["unite"] not in UNITS:
         raise FormulaError(f"{row['code']}: unit {row['unite']!r}; known: {', '.join(UNITS)}")
     if row["sens"] not in _DIRECTIONS:
         raise FormulaError(f"{row['code']}: direction {row['sens']!r}; known: haut, bas, or empty")
     quotient = f"({row['numerateur']}) / ({row['denominateur']})"
-    shown = quotient if row["denominateur"] else row["numerateur"]
+    formula = quotient if row["denominateur"] else row["numerateur"]
     return Ratio(
         row["code"],
         {"fr": row["libelle"], "en": row["libelle_en"]},
@@ -228,19 +251,20 @@ def _ratio(row: Mapping[str, str]) -> Ratio:
         int(row["annuel"] or 0),
         row["unite"],
         row["sens"] or None,
-        shown + (f" × {row['facteur']}" if row["facteur"] else "") + _ANNUAL[row["annuel"]],
+        formula + (f" × {row['facteur']}" if row["facteur"] else "") + _ANNUAL[row["annuel"]],
         row["source"],
     )
 
 
-# How a formula says that a flow counts as that of twelve months.
+# The text of a formula that converts a flow to twelve months.
 _ANNUAL: Final = {"": "", "1": " × 12 / mois", "-1": " × mois / 12"}
 
 
 def _check_names(ratio: Ratio, above: Mapping[str, Ratio]) -> None:
+    """Raise FormulaError if a formula uses a row of the table that is not in `above`."""
     for formula in (ratio.numerator, ratio.denominator):
         for term in formula.terms if formula else ():
             if term.name[0].islower() and term.name not in above:
                 raise FormulaError(
-                    f"{ratio.code}: {term.name} is no row above it; move that up, or write it"
+                    f"{ratio.code}: {term.name} is not a row above it; move that row up, or add it"
                 )

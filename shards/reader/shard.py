@@ -1,7 +1,7 @@
 """The reader of one shard: open it once, share it between threads, never write to it.
 
-Columns, orders and indexes are views of the mapped file (`shard_file`), in the page cache of the system; only short
-arrays that are not aligned are copied. A view is made at its first use. No view may be used after `close`.
+Columns, orders and indexes are views of the mapped file (`shard_file`), in the page cache of the system; only arrays
+that are not aligned are copied. A view is created at its first use. Do not use a view after `close`.
 """
 
 from bisect import bisect_right
@@ -22,7 +22,7 @@ from shards.codec.arrays import Rows
 from shards.codec.cells import Cell, CellRange, Layout
 from shards.codec.folding import fold_id
 from shards.codec.record import Chunks, decompress
-from shards.codec.sort_keys import KeyRuns, Keys
+from shards.codec.sort_keys import KeyRuns, SortKeys
 from shards.codec.strings import EvenPlaces, SparseIndex, Texts
 from shards.errors import CorruptError, translate_errors
 from shards.query import ORDERS
@@ -39,8 +39,19 @@ _CACHED: Final = (
 )  # fmt: skip
 
 
+# The number of a shard in `GenerationArrays.shards`, and a row of this shard.
+ShardRow = tuple[int, int]
+
+
+class CompanyRow(NamedTuple):
+    """A company: its country and its row in the shard of this country."""
+
+    iso2: str
+    row: int
+
+
 class SetIndex(NamedTuple):
-    """Row sets by number: the keys, ascending, and the place of each set in `Shard.sets`."""
+    """Row sets by numeric key: the keys, ascending, and the place of each set in `Shard.sets`."""
 
     keys: NDArray[np.uint64]
     places: NDArray[np.uint32]
@@ -60,7 +71,7 @@ class Shard:
         """Open the shard at `path`.
 
         Raises:
-            WrongFormatError: the file is no shard, or a shard of another format version.
+            WrongFormatError: the file is not a shard, or a shard of another format version.
         """
         self.path = path
         meta = shard_file.read_meta(path)
@@ -73,7 +84,7 @@ class Shard:
             raise CorruptError(
                 f"{path}: {error!r} in its table `meta`; build or fetch the file again"
             ) from error
-        self._decompressing = Lock()  # a decompressor is not for two threads at once
+        self._decompressor_lock = Lock()  # a decompressor can serve only one thread at a time
 
     # -- companies -----------------------------------------------------------------
 
@@ -82,7 +93,7 @@ class Shard:
         return self.records([row], coordonnees=coordonnees)[0]
 
     def records(self, rows: Sequence[int], *, coordonnees: bool) -> list[bytes]:
-        """The JSON objects of several companies."""
+        """The JSON objects of several companies, in the order of `rows`; without `coordonnees`, contacts are null."""
         frames = self.frames
         return [
             record.decode(
@@ -97,7 +108,7 @@ class Shard:
         return record.company(self.record(row, coordonnees=True))
 
     def companies(self, rows: Sequence[int]) -> list[dict[str, Any]]:
-        """Several companies, as `company` does."""
+        """Several companies, in the form of `company`."""
         return record.companies(b",".join(self.records(rows, coordonnees=True)))
 
     def names(self, rows: Sequence[int]) -> list[str]:
@@ -106,7 +117,7 @@ class Shard:
 
     @translate_errors()
     def comptes(self, row: int) -> bytes | None:
-        """The JSON array of a company's statement lines (contract E5), None if it has none."""
+        """The JSON array of a company's statement lines (contract E5); None if it has no statements."""
         return self._statement_parts(row)[0]
 
     @translate_errors()
@@ -115,65 +126,68 @@ class Shard:
         return record.withheld_codes(self._statement_parts(row)[1])
 
     def _statement_parts(self, row: int) -> tuple[bytes | None, bytes]:
-        number = self._statement(row)
-        if number is None:
+        """The JSON of a company's statement lines (None without statements), and of its withheld codes."""
+        index = self._statement_index(row)
+        if index is None:
             return None, b""
-        text = self._decompress(row, self.statements, number, format.MOST_STATEMENTS)
+        text = self._decompress(row, self.statements, index, format.MOST_STATEMENTS)
         lines, _, withheld = text.partition(b"\n")
         return lines, withheld
 
     def has_comptes(self, row: int) -> bool:
         """Whether a company has statement lines."""
-        return self._statement(row) is not None
+        return self._statement_index(row) is not None
 
     def ratio(self, code: str) -> NDArray[np.float64]:
         """A ratio of the last year of the companies with statements, in the order of `statement_rows`."""
-        found = self._ratios.get(code)
-        if found is None:
-            found = self._ratios[code] = self.file.array(format.RATIO, code, format.F8)
-        return found
+        values = self._ratios.get(code)
+        if values is None:
+            values = self._ratios[code] = self.file.array(format.RATIO, code, format.F8)
+        return values
 
     @cached_property
     def _ratios(self) -> dict[str, NDArray[np.float64]]:
+        """The ratios that are read already, by code."""
         return {}
 
     @cached_property
     def ratio_years(self) -> NDArray[np.uint16]:
-        """The last year of the statements of these companies, 0 if they have no line."""
+        """The last year of the statements of each company in `statement_rows`; 0 if it has no statement line."""
         return self.file.array(format.RATIO, format.YEARS.decode(), format.U2)
 
     @cached_property
     def ratio_orders(self) -> Mapping[str, NDArray[np.uint32]]:
-        """By code, the places of the known values in `ratio`, ascending by value."""
-        held = (self.file.array(format.RATIO, name, format.U4) for name in format.RATIO_ORDERS)
-        return dict(zip(ordered_codes(), np.split(*held), strict=False))
+        """For each code of a ratio, the indexes in `ratio` of the values that are not null, ascending by value."""
+        arrays = (self.file.array(format.RATIO, name, format.U4) for name in format.RATIO_ORDERS)
+        # `np.split` at the ends of the lists also returns an empty part after the last end.
+        return dict(zip(ordered_codes(), np.split(*arrays), strict=False))
 
-    def _statement(self, row: int) -> int | None:
-        """The number of a company's statements among all, None if it has none."""
+    def _statement_index(self, row: int) -> int | None:
+        """The index of a company in `statement_rows`; None if it has no statements."""
         rows = self.statement_rows
-        number = int(rows.searchsorted(row))
-        return number if number < len(rows) and rows[number] == row else None
+        index = int(rows.searchsorted(row))
+        return index if index < len(rows) and rows[index] == row else None
 
     @cached_property
     def courts(self) -> list[str]:
-        """The codes of the courts that number the companies."""
+        """The codes of courts in the identifiers of the companies."""
         return lookups.courts(self.idents) if self.rows else []
 
     @translate_errors()
     def rows_by_number(self, number: str) -> list[int]:
-        """The rows of the companies with this LEI or VAT number, compared by letters and digits."""
+        """The rows of the companies with this LEI or VAT number, compared by letters and digits with the records."""
         folded = fold_id(number)
         return [
             row
-            for row in self.maybe_numbered(number)
+            for row in self.rows_by_hash(number)
             if folded in {fold_id(self.company(row)[field] or "") for field in codes.ALIASES}
         ]
 
-    def maybe_numbered(self, number: str) -> list[int]:
-        """The rows of `rows_by_number`, and rarely others: no record is read, so any thread may ask."""
+    def rows_by_hash(self, number: str) -> list[int]:
+        """The rows of `rows_by_number`, and rarely others of equal hash; reads no record, so any thread can call it."""
         keys, rows = self.aliases["keys"], self.aliases["rows"]
-        wanted = np.uint64(codes.alias_key(number))
-        first, end = keys.searchsorted(wanted), keys.searchsorted(wanted, "right")
+        key = np.uint64(codes.alias_key(number))
+        first, end = keys.searchsorted(key), keys.searchsorted(key, "right")
         return [int(row) for row in rows[first:end]]
 
     @cached_property
@@ -214,6 +228,7 @@ class Shard:
             return self.file.array(format.COLUMN, name, "|u1")
         if name == "actif":
             return self.file.array(format.COLUMN, name, format.U4)
+        # The type of the other columns depends on the number of codes, for `nace` on the most codes of one cell.
         if name == "nace":
             count = int(np.diff(self.code_array("nace.cells")).max(initial=0))
         else:
@@ -223,12 +238,15 @@ class Shard:
     @translate_errors()
     def actifs_eur(self, rows: Sequence[int]) -> list[float | None]:
         """The total assets of several companies in euros."""
-        listed = self.code_array("actif.amounts", "<f8")
-        found: list[float] = codes.amounts(self.codes("actif")[np.array(rows)], listed).tolist()
-        return [None if euros != euros else euros for euros in found]
+        amounts_by_code = self.code_array("actif.amounts", "<f8")
+        amounts: list[float] = codes.amounts(
+            self.codes("actif")[np.array(rows)], amounts_by_code
+        ).tolist()
+        # Only NaN differs from itself.
+        return [None if euros != euros else euros for euros in amounts]
 
     def code_texts(self, name: str) -> Texts:
-        """What the codes 1, 2, … of a column of texts stand for."""
+        """The texts of the codes 1, 2, … of a column of texts."""
         data = self.file.value(format.CODE, f"{name}.data".encode())
         return Texts(data, self.code_array(f"{name}.starts"))
 
@@ -238,7 +256,7 @@ class Shard:
 
     @cached_property
     def spellings(self) -> Texts:
-        """The spellings of each town, from `ville.spelling_ends` of it on, the most frequent one first."""
+        """The spellings of all towns, town by town, the most frequent first; `ville.spelling_ends` bounds the towns."""
         data = self.file.value(format.CODE, b"ville.spellings")
         return Texts(data, self.code_array("ville.spelling_starts"))
 
@@ -258,19 +276,21 @@ class Shard:
         return self.file.array(format.WEBSITE, "effectif_desc", format.U4)
 
     def steps(self, tri: str) -> KeyRuns:
-        """The distinct keys of an order of `format.KEYS`, with the places where each begins."""
-        found = self._steps.get(tri)
-        if found is None:
+        """The distinct keys (steps) of an order of `format.KEYS`, with the place where each begins; read once."""
+        runs = self._steps.get(tri)
+        if runs is None:
             keys = self.file.array(format.KEY, tri, format.KEYS[tri])
-            found = self._steps[tri] = KeyRuns(keys, self.file.array(format.STEP, tri, format.U4))
-        return found
+            runs = self._steps[tri] = KeyRuns(keys, self.file.array(format.STEP, tri, format.U4))
+        return runs
 
     @cached_property
     def _steps(self) -> dict[str, KeyRuns]:
+        """The keys that are read already, by order."""
         return {}
 
-    def keys(self, tri: str, rows: Rows) -> Keys:
+    def keys(self, tri: str, rows: Rows) -> SortKeys:
         """The keys of these rows in the order `tri`, any order except `nom`."""
+        # `ca_asc` has no stored keys: its keys are those of `ca_desc` with the other sign.
         stored, sign = sort_keys.KEY_OF[tri]
         keys = self.steps(stored).key_at(self.rank(stored).take(rows))
         return keys if sign > 0 else -keys
@@ -285,16 +305,16 @@ class Shard:
 
     @cached_property
     def list_starts(self) -> Mapping[str, int]:
-        """Where the lists of the sectors (`62`) and cells (`62/62.0`) that have some begin in `top_rows`."""
+        """The index in `top_rows` of the lists of each sector (`62`) and cell (`62/62.0`) that has lists."""
         return cells.list_starts(self.layout)
 
     @cached_property
     def top_rows(self) -> Rows:
-        """The first rows of these sectors and cells, order by order."""
+        """The first rows of each sector and cell in `list_starts`, order by order."""
         return self.file.array(format.TOP, format.ROWS.decode(), format.U4)
 
     def first_rows(self, part: CellRange, tri: str) -> Rows:
-        """The first rows of a sector or cell of TOP_LEAST rows or more in the order `tri`."""
+        """The stored first rows in the order `tri` of a sector or cell, which must have TOP_LEAST rows or more."""
         size = min(format.TOP_ROWS, part.stop - part.start)
         start = self.list_starts[part.place] + size * ORDERS.index(tri)
         return self.top_rows[start : start + size]
@@ -303,7 +323,7 @@ class Shard:
 
     @cached_property
     def words(self) -> NameLookup:
-        """The index of the words of names."""
+        """The index of names: their words, the suffixes of words, the rows of each word, and the words of each row."""
         texts = self.file.texts(format.WORD)
         return NameLookup(
             texts,
@@ -321,7 +341,7 @@ class Shard:
 
     @cached_property
     def idents(self) -> IdLookup:
-        """The index of identifiers."""
+        """The index of identifiers, folded and sorted; the places of identifiers of equal length are computed."""
         data = self.file.value(format.IDENT, b"data")
         starts = self.file.array(format.IDENT, "starts", format.U4)
         keys = self.file.array(format.IDENT, "keys", format.U8)
@@ -335,7 +355,7 @@ class Shard:
 
     @cached_property
     def sets(self) -> NDArray[np.uint32]:
-        """All stored row sets (FORMAT.md §8); one at place p begins at index 2 × p."""
+        """All stored row sets (FORMAT.md §8); the set at place p begins at index 2 × p."""
         return self.file.array(format.SET, format.ROWS.decode(), format.U4)
 
     def set_index(self, table: bytes) -> SetIndex:
@@ -363,19 +383,28 @@ class Shard:
 
     @cached_property
     def statements(self) -> Chunks:
-        """The compressed statements of these rows."""
+        """The compressed statements of the rows in `statement_rows`."""
         return self._chunks(format.COMPTES, len(self.statement_rows))
 
     def _chunks(self, table: bytes, count: int) -> Chunks:
+        """The `count` frames of a table, with CHUNK_ROWS frames in every chunk except the last."""
         starts = self.file.array(table, format.STARTS.decode(), format.U4)
-        numbers = range(-(-count // format.CHUNK_ROWS))
-        return Chunks(starts, [self.file.value(table, format.chunk_key(n)) for n in numbers])
+        chunks = range(-(-count // format.CHUNK_ROWS))  # the quotient is rounded up
+        return Chunks(starts, [self.file.value(table, format.chunk_key(chunk)) for chunk in chunks])
 
     def _decompress(
         self, row: int, frames: Chunks, number: int, most: int, magic: bytes = b""
     ) -> bytes:
+        """The content of frame `number`, at most `most` bytes; `row` is for errors.
+
+        Frames of records are stored without their first bytes, which `magic` puts back.
+
+        Raises:
+            CorruptError: the frame is damaged or too long.
+        """
         try:
-            with self._decompressing:
+            with self._decompressor_lock:
+                # Records have the dictionary (index True, 1), statements have none (index 0).
                 decompressor = self._plain_and_trained[frames is self.frames]
                 return decompress(magic + bytes(frames[number]), most, decompressor)
         except (zstandard.ZstdError, LookupError, ValueError) as error:
@@ -385,12 +414,13 @@ class Shard:
 
     @cached_property
     def _plain_and_trained(self) -> tuple[zstandard.ZstdDecompressor, zstandard.ZstdDecompressor]:
-        held = self.file.value(format.RECORD, format.DICTIONARY)
-        known = zstandard.ZstdCompressionDict(held) if held else None
-        return zstandard.ZstdDecompressor(), zstandard.ZstdDecompressor(dict_data=known)
+        """The decompressor without a dictionary (statements), and with the dictionary (records)."""
+        content = self.file.value(format.RECORD, format.DICTIONARY)
+        dictionary = zstandard.ZstdCompressionDict(content) if content else None
+        return zstandard.ZstdDecompressor(), zstandard.ZstdDecompressor(dict_data=dictionary)
 
     def close(self) -> None:
-        """Close the file; no view of this shard may be used afterwards."""
+        """Close the file. Do not use a view of this shard afterwards."""
         for name in _CACHED:
             self.__dict__.pop(name, None)
         self.file.close()
@@ -403,4 +433,5 @@ class Shard:
 
     @cached_property
     def _facts_type(self) -> str:
+        """The NumPy type of `facts`, which depends on the number of distinct headcounts."""
         return format.facts_type(len(self.steps("effectif_desc").keys))

@@ -1,10 +1,11 @@
 """The columns that searches compare, each declared once, and the filters of a search over the values of one company.
 
-A column says what of a company it holds, which filters of a `Query` compare it, and where the kernel has it. Filters,
-keys (`kernel_query`), arrays (`generation_arrays`) and the history of changes follow from it.
+A column declares its value, the filters of a `Query` that compare the value, and its place in the kernel. Filters, keys
+(`kernel_query`), arrays (`generation_arrays`) and the history of changes follow from this declaration.
 
-A search by index (`shards/kernel`) is checked against the filters company by company (`generations/smoke_test.py`), and
-changes between generations, which no index holds, are found by them (`changes/change_file.py`).
+The smoke test of a generation compares the search by index (`shards/kernel`) with these filters, company by company
+(`generations/smoke_test.py`). Changes between generations are in no index; the filters search them
+(`changes/change_file.py`).
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -19,19 +20,20 @@ from shards.query import Query, Range
 from shards.reader.shard import Shard
 
 Company = Mapping[str, Any]  # the fields of §2.1
-Bounds = tuple[float, float]
+Bounds = tuple[float, float]  # the least and the greatest key in the kernel
 
-# Between the folded identifier and the folded names of `noms`: in neither of them, nor in what is looked for.
+# Separates the folded identifier and the folded names in `noms`; no folded text contains it.
 END_OF_NAME: Final = "\n"
 
-# Whole numbers are stored in 32 bits, negated; the greatest 32-bit number is the key of null.
+# The least and the greatest whole number that can be stored: numbers are stored negated in 32 bits, and the greatest
+# 32-bit number means null.
 _LEAST: Final = -(2**31) + 2
 _GREATEST: Final = 2**31
-_LATEST: Final = 99_991_231
+_LATEST: Final = 99_991_231  # the last date, as yyyymmdd
 
 
 class StoredRow(NamedTuple):
-    """What a shard has of a company beside its record."""
+    """The values of a company that a shard stores outside the record."""
 
     secteur: str | None
     sous_secteur: str | None
@@ -43,16 +45,17 @@ class SearchColumn(NamedTuple):
     """A value of a company, and the filters that compare it.
 
     Attributes:
-        fields: of a company, that it is made from (§2.1, extensions X2); `comptes` are its statement lines.
-        value: how; None where it is the first of the fields.
-        among: the filter of a query (`shards.query.Query`) with all values that pass.
-        beginning: the filter with the beginnings of texts that pass.
-        flag: the filter that a value passes which is neither null nor false.
-        compared: a value of these filters as it is compared; an empty text is no company's.
-        keys: bounds as the least and the greatest key in the kernel; None of a column without bounds.
-        number: of the column of codes that the kernel tests; -1 where it has none.
-        codes: its codes in a shard (FORMAT.md §7): a column, or an order, in which a code is a place.
-        forgotten: its value of a company that is forgotten.
+        fields: the fields of a company that the value depends on (§2.1, extensions X2); `comptes` is the statement
+            lines.
+        value: computes the value; if it is None, the value is the first of the fields as published.
+        among: the field of `shards.query.Query` that lists the values that pass.
+        beginning: the field that lists prefixes of the values that pass.
+        flag: the boolean field; if it is true, all values pass except null and false.
+        compared: folds a value of `among` or `beginning` for comparison; an empty result matches no company.
+        keys: converts bounds to the least and the greatest key in the kernel; None for a column without bounds.
+        number: the number of the column of codes in the kernel; -1 if the kernel has none.
+        codes: the name of the codes in a shard (FORMAT.md §7): a column, or an order whose places are the codes.
+        forgotten: the value of a forgotten company.
     """
 
     fields: tuple[str, ...]
@@ -67,31 +70,32 @@ class SearchColumn(NamedTuple):
     forgotten: Any = None
 
 
-def _ascending_bounds(wanted: Range) -> Bounds:
-    least, most = wanted.least, wanted.most
+def _ascending_bounds(range_: Range) -> Bounds:
+    """Keys of an ascending order: the bounds themselves, infinite if absent."""
+    least, most = range_.least, range_.most
     return -inf if least is None else float(least), inf if most is None else float(most)
 
 
-def _descending_bounds(wanted: Range) -> Bounds:
-    """Keys of an order that descends: the negated bounds."""
-    low, high = _ascending_bounds(wanted)
+def _descending_bounds(range_: Range) -> Bounds:
+    """Keys of a descending order: the negated bounds."""
+    low, high = _ascending_bounds(range_)
     return -high, -low
 
 
-def _whole_numbers(wanted: Range) -> Bounds:
-    """Keys of whole numbers of 32 bits that descend; crossed if none is within the bounds."""
-    low = _LEAST if wanted.least is None else max(_LEAST, wanted.least)
-    high = _GREATEST if wanted.most is None else min(_GREATEST, wanted.most)
+def _whole_number_bounds(range_: Range) -> Bounds:
+    """Keys of 32-bit whole numbers in a descending order; the least exceeds the greatest if no number can pass."""
+    low = _LEAST if range_.least is None else max(_LEAST, range_.least)
+    high = _GREATEST if range_.most is None else min(_GREATEST, range_.most)
     return (-high, -low) if low <= _GREATEST and high >= _LEAST else (1, 0)
 
 
-def _creation_keys(wanted: Range) -> Bounds:
-    """The bounds as keys of `recent`, where an unknown month or day is 00 and counts as the first one."""
-    low = 0 if wanted.least is None else int(wanted.least)
-    high = _LATEST if wanted.most is None else int(wanted.most)
-    if low % 10_000 <= 101:  # from the first of January on
+def _creation_keys(range_: Range) -> Bounds:
+    """The bounds as keys of `recent`, where an unknown month or day is 00 and counts as the first."""
+    low = 0 if range_.least is None else int(range_.least)
+    high = _LATEST if range_.most is None else int(range_.most)
+    if low % 10_000 <= 101:  # from January 1 on: dates without a month pass, too
         low -= low % 10_000
-    elif low % 100 <= 1:
+    elif low % 100 <= 1:  # from the first of a month on: dates without a day pass, too
         low -= low % 100
     if high % 100 == 0:  # before the first day of a month
         high -= 1
@@ -101,19 +105,20 @@ def _creation_keys(wanted: Range) -> Bounds:
 
 
 def _first_day(company: Company, _: StoredRow) -> int | None:
-    """The date of creation as yyyymmdd; a month or day that is unknown counts as the first one."""
+    """The date of creation as yyyymmdd; an unknown month or day counts as the first."""
     date = date_key(company["date_creation"])
     if not date:
         return None
     return date + (100 if date // 100 % 100 == 0 else 0) + (1 if date % 100 == 0 else 0)
 
 
-def _names(company: Company, _: StoredRow) -> str:
+def _identifier_and_names(company: Company, _: StoredRow) -> str:
+    """The folded identifier, then the folded present and former names, separated by END_OF_NAME."""
     names = (company["nom"], *(company["noms_anterieurs"] or ()))
     return END_OF_NAME.join((fold_id(company["id"]), *map(fold, names)))
 
 
-# Those with few distinct values come first: the filters of a search run in this order.
+# Columns with few distinct values come first: the filters of a search run in this order.
 COLUMNS: Final[Mapping[str, SearchColumn]] = {
     "iso2": SearchColumn(("iso2",), among="pays"),
     "secteur": SearchColumn(("secteur", "nace_code"), lambda _, row: row.secteur, among="secteurs"),
@@ -147,8 +152,8 @@ COLUMNS: Final[Mapping[str, SearchColumn]] = {
     ),
     "ca_eur": SearchColumn(("ca_eur",), flag="avec_ca", keys=_descending_bounds),
     # The number, never the band (contract B33).
-    "effectif": SearchColumn(("effectif",), keys=_whole_numbers),
-    # As yyyymmdd; a date of the data that is less precise counts as its first day.
+    "effectif": SearchColumn(("effectif",), keys=_whole_number_bounds),
+    # As yyyymmdd; a less precise date counts as its first day.
     "creation": SearchColumn(
         ("date_creation",), _first_day, keys=_creation_keys, number=types.CREATION, codes="recent"
     ),
@@ -161,35 +166,36 @@ COLUMNS: Final[Mapping[str, SearchColumn]] = {
         ("id",), lambda company, _: f"{company['iso2']}:{company['id']}", among="ids",
         compared=":".join,
     ),
-    "noms": SearchColumn(("nom", "noms_anterieurs", "id"), _names),
+    "noms": SearchColumn(("nom", "noms_anterieurs", "id"), _identifier_and_names),
 }  # fmt: skip
-RANGED: Final = tuple(name for name, one in COLUMNS.items() if one.keys)
+# The columns that a search can limit by bounds.
+RANGED: Final = tuple(name for name, column in COLUMNS.items() if column.keys)
 
 
 # -- filters, each a predicate over one value of a company ---------------------------------------
 
 
-Values = Mapping[str, Any]
-Test = Callable[[Any], bool]
+ColumnValues = Mapping[str, Any]  # the values of one company, by column name
+Predicate = Callable[[Any], bool]  # whether a value of a company passes
 
-_EVERYTHING: Final = Query()
+_EVERYTHING: Final = Query()  # a search without filters
 
 
 class Filter(NamedTuple):
-    """A condition on the value of this name."""
+    """A condition on the value of one column, which `value` names."""
 
     value: str
-    passes: Test
+    passes: Predicate
 
 
-def values(shard: Shard, row: int, company: Company) -> Values:
-    """The values of the company at this row of a shard, by the names of their columns."""
+def values(shard: Shard, row: int, company: Company) -> ColumnValues:
+    """The values of the company at this row of a shard, by column name."""
     return next(values_of_rows(shard, [row], [company]))
 
 
 def values_of_rows(
     shard: Shard, rows: Sequence[int], companies: Sequence[Company]
-) -> Iterator[Values]:
+) -> Iterator[ColumnValues]:
     """The values of the companies at these rows of a shard."""
     for row, company, euros in zip(rows, companies, shard.actifs_eur(rows), strict=True):
         cell = shard.cell_at(row)
@@ -201,59 +207,65 @@ def values_of_rows(
 
 
 def filters(query: Query) -> list[Filter]:
-    """The filters of a search, those first that compare few distinct values."""
-    found = [
-        Filter(name, test) for name, one in COLUMNS.items() for test in _tests(name, one, query)
+    """The filters of a search; filters on columns with few distinct values come first."""
+    conditions = [
+        Filter(name, test)
+        for name, column in COLUMNS.items()
+        for test in _column_tests(name, column, query)
     ]
-    return found if query.q is None else [*found, Filter("noms", _has_name(query.q))]
+    return conditions if query.q is None else [*conditions, Filter("noms", _has_name(query.q))]
 
 
-def _tests(name: str, column: SearchColumn, query: Query) -> Iterator[Test]:
-    """What a query demands of a column."""
+def _column_tests(name: str, column: SearchColumn, query: Query) -> Iterator[Predicate]:
+    """The conditions of a query on column `name`, each as a test of the value."""
     if column.flag and getattr(query, column.flag):
         yield _is_known
     for filter_, test in ((column.among, _among_test), (column.beginning, _beginning_test)):
-        if filter_ and (wanted := getattr(query, filter_)) != getattr(_EVERYTHING, filter_):
-            yield test({*map(column.compared, wanted)} - {""})
-    if column.keys and (within := _range_test(query.range_of(name))):
-        yield within
+        if filter_ and (values := getattr(query, filter_)) != getattr(_EVERYTHING, filter_):
+            # A value that folds to the empty text must match no company, also none without a town or postcode.
+            yield test({*map(column.compared, values)} - {""})
+    if column.keys and (range_test := _range_test(query.range_of(name))):
+        yield range_test
 
 
 def has_identifier(identifiers: Iterable[str]) -> Filter:
     """The filter for companies with one of these identifiers, compared by letters and digits (contract E2)."""
-    wanted = {fold_id(identifier) for identifier in identifiers}
-    return Filter("noms", lambda noms: noms.partition(END_OF_NAME)[0] in wanted)
+    folded = {fold_id(identifier) for identifier in identifiers}
+    return Filter("noms", lambda noms: noms.partition(END_OF_NAME)[0] in folded)
 
 
-def matches(company: Values, wanted: Sequence[Filter]) -> bool:
+def matches(company: ColumnValues, conditions: Sequence[Filter]) -> bool:
     """Whether a company passes every filter."""
-    return all(one.passes(company[one.value]) for one in wanted)
+    return all(condition.passes(company[condition.value]) for condition in conditions)
 
 
-def _among_test(wanted: Iterable[str]) -> Test:
-    return frozenset(wanted).__contains__
+def _among_test(values: Iterable[str]) -> Predicate:
+    """The test of `among`: the value is one of these values."""
+    return frozenset(values).__contains__
 
 
-def _beginning_test(prefixes: Iterable[str]) -> Test:
-    wanted = tuple(prefixes)
-    return lambda text: text is not None and text.startswith(wanted)
+def _beginning_test(prefixes: Iterable[str]) -> Predicate:
+    """The test of `beginning`: the value begins with one of these prefixes."""
+    beginnings = tuple(prefixes)
+    return lambda text: text is not None and text.startswith(beginnings)
 
 
-def _range_test(wanted: Range) -> Test | None:
-    """Inclusive bounds; a null passes none (contract B22)."""
-    if wanted.least is None and wanted.most is None:
+def _range_test(range_: Range) -> Predicate | None:
+    """The test for inclusive bounds, which null never passes (contract B22); None without bounds."""
+    if range_.least is None and range_.most is None:
         return None
-    low = float("-inf") if wanted.least is None else wanted.least
-    high = float("inf") if wanted.most is None else wanted.most
+    low = float("-inf") if range_.least is None else range_.least
+    high = float("inf") if range_.most is None else range_.most
     return lambda value: value is not None and low <= value <= high
 
 
 def _is_known(value: Any) -> bool:
+    """The test of a `flag`: the value is neither null nor false."""
     return value is not None and value is not False
 
 
-def _has_name(q: str) -> Test:
-    """A folded name, present or former, contains the folded `q`, or the identifier begins with it (B15, B16)."""
+def _has_name(q: str) -> Predicate:
+    """The test whether a present or former name contains `q`, or the identifier begins with `q`, folded (B15, B16)."""
     folded, prefix = fold(q), fold_id(q)
     if not folded:
         return lambda _: False

@@ -1,6 +1,6 @@
-"""A query as the kernel reads it: folded and split into parts, bounds turned into keys, written for each search.
+"""A query in the form that the kernel reads: `q` folded and split into words, bounds as keys.
 
-`QueryMemory.write` does all that does not depend on the shard; `shards/kernel` does the rest for each shard.
+`QueryMemory.write` does the work that is the same for all shards, once for each search. `shards/kernel` does the rest.
 """
 
 from array import array
@@ -24,237 +24,284 @@ from shards.search.columns import COLUMNS
 from shards.search.generation_arrays import GenerationArrays
 from shards.search.result_page import RecordJoiner
 
-# The filters that a column of codes answers, bounds apart, each with the bit of the column.
-_CODED: Final = tuple(
-    (filter_, 1 << one.number)
-    for one in COLUMNS.values()
-    if one.number >= 0 and not one.keys
-    for filter_ in (one.among, one.beginning, one.flag)
+# The filters on columns of codes, without bounds, each with the bit of its column.
+_FILTER_BITS: Final = tuple(
+    (filter_, 1 << column.number)
+    for column in COLUMNS.values()
+    if column.number >= 0 and not column.keys
+    for filter_ in (column.among, column.beginning, column.flag)
     if filter_
 )
-# The columns in which the kernel looks the texts of a filter up, with what ends a whole text.
-_TEXTS: Final = tuple(
-    (one.number, one.beginning or one.among, b"" if one.beginning else END, one.compared)
-    for name, one in COLUMNS.items()
+# The text columns: number, filter, the end of a complete text (empty if the filter lists prefixes), and the function
+# that folds a text for comparison.
+_TEXT_COLUMNS: Final = tuple(
+    (
+        column.number,
+        column.beginning or column.among,
+        b"" if column.beginning else END,
+        column.compared,
+    )
+    for name, column in COLUMNS.items()
     if name in COMPARED
 )
-# The flags that want a value of a column with bounds to be known.
-_KNOWN: Final = tuple((one.flag, name) for name, one in COLUMNS.items() if one.keys and one.flag)
+# The flags that require a value in a column with bounds, each with its column.
+_REQUIRED_VALUES: Final = tuple(
+    (column.flag, name) for name, column in COLUMNS.items() if column.keys and column.flag
+)
 
-# Nanoseconds, measured on 2.8 million rows; only their ratios matter.
-SPAN: float = 25.0  # a range of rows
-ALONG: float = 0.3  # a row tested beside its neighbours
-CODED: float = 0.05  # a byte of a code beside its neighbours
-LISTED: float = 4.0  # a row tested by its number
-START: float = 300.0  # a walk, or rows to rank
-# Where codes leave less than this share of the rows, these are listed while they are counted.
+# Estimated nanoseconds, measured on 2.8 million rows. Their ratios choose the fastest way to search; their sum decides
+# whether a search exceeds its budget.
+SPAN_COST: float = 25.0  # to start a sequential scan of one range of rows
+ADJACENT_COST: float = 0.3  # to test one row in a sequential scan, except its codes
+CODE_COST: float = 0.05  # to compare one byte of a code in a sequential scan
+LISTED_COST: float = 4.0  # to test one row at a random place in memory
+START_COST: float = 300.0  # to start to read an order row by row, or to rank rows
+# If the conditions on codes leave less than this share of the rows, the matches are listed while they are counted,
+# which costs little for so few rows and saves a second scan for the page.
 SPARSE: float = 0.004
-# Rows that are listed while they are counted; more are listed only if a page needs it.
+# The most matches of a shard that are listed while they are counted; more matches are listed only if a page needs them.
 ROOM: int = 1 << 16
-# What a shard is asked for at first: this many rows, and this many times its share of the page.
+# The first head of a shard has SPARE rows, and SHARES times the number of rows that the page is expected to contain of
+# the shard. So few shards need a second, longer head.
 SPARE: int = 4
 SHARES: int = 2
 
-# The fields of `types.KernelQuery` that differ from search to search, all of them numbers.
-_CHANGING: Final = list(types.KernelQuery.__annotations__).index("head_rows")
-_WORDS: Final = 1_024
-_NUMBERS: Final = {tri: number for number, tri in enumerate(ORDERS)}
+# The number of leading fields of `types.KernelQuery` that change by search; all of these fields are numbers.
+_CHANGING_FIELDS: Final = list(types.KernelQuery.__annotations__).index("head_rows")
+_LIST_LENGTH: Final = 1_024  # the length of the lists of words and, at first, of other texts
+# The number in the kernel of each order of `tri`.
+_ORDER_NUMBERS: Final = {tri: number for number, tri in enumerate(ORDERS)}
 
 
 class QueryMemory:
     """The memory of a `types.KernelQuery`, and of the lists that it refers to.
 
     Attributes:
-        record: the query that was written last.
-        address: that of the record for compiled functions; it may change at the next `write`.
+        record: the last query written.
+        address: the address of the record for compiled functions; it may change at the next `write`.
     """
 
     def __init__(self, arrays: GenerationArrays, joiner: RecordJoiner) -> None:
+        """Allocate the memory; `joiner` reads the records of the companies in `ids`."""
         self._arrays, self._joiner = arrays, joiner
         self._memory = Memory()
-        self._values = _WORDS
-        self._make()
+        self._text_room = _LIST_LENGTH  # grows with a query of more texts or identifiers
+        self._allocate()
 
-    def _make(self) -> None:
-        made = self.record = types.KernelQuery()
-        for name in list(types.KernelQuery.__annotations__)[:_CHANGING]:
-            setattr(made, name, 0)
-        made.head_rows, made.top_rows = format.HEAD_ROWS, format.TOP_ROWS
-        made.room, made.spare, made.shares = ROOM, SPARE, SHARES
-        made.span_cost, made.along_cost = SPAN, ALONG
-        made.code_cost, made.sparse = CODED, SPARSE
-        made.listed_cost, made.start_cost = LISTED, START
-        self._chosen = made.shards = zero_i64s(len(self._arrays.shards))
-        self._codes = made.scope_codes = zero_i64s(
+    def _allocate(self) -> None:
+        """Allocate the record of the query and its arrays, with room for `_text_room` texts or identifiers.
+
+        The constants of the estimates of cost are set here; `write` sets the fields that change with each query. Sets
+        `record`, `address`, and the arrays that `write` fills.
+        """
+        kernel_query = self.record = types.KernelQuery()
+        for name in list(types.KernelQuery.__annotations__)[:_CHANGING_FIELDS]:
+            setattr(kernel_query, name, 0)
+        kernel_query.head_rows, kernel_query.top_rows = format.HEAD_ROWS, format.TOP_ROWS
+        kernel_query.room, kernel_query.spare, kernel_query.shares = ROOM, SPARE, SHARES
+        kernel_query.span_cost, kernel_query.adjacent_cost = SPAN_COST, ADJACENT_COST
+        kernel_query.code_cost, kernel_query.sparse = CODE_COST, SPARSE
+        kernel_query.listed_cost, kernel_query.start_cost = LISTED_COST, START_COST
+        self._shard_numbers = kernel_query.shards = zero_i64s(len(self._arrays.shards))
+        self._scope_codes = kernel_query.scope_codes = zero_i64s(
             len(self._arrays.cells) + len(self._arrays.sectors)
         )
-        self._starts = made.word_starts = zero_i64s(_WORDS)
-        self._junctions = made.junctions = zero_i64s(_WORDS).cast("B").cast("Q")
+        self._word_starts = kernel_query.word_starts = zero_i64s(_LIST_LENGTH)
+        self._junctions = kernel_query.junctions = zero_i64s(_LIST_LENGTH).cast("B").cast("Q")
         shards = len(self._arrays.shards)
-        self._lows, self._highs = np.zeros(shards, np.int64), np.zeros(shards, np.int64)
-        self._value_columns = made.value_columns = zero_i64s(self._values)
-        self._value_starts = made.value_starts = zero_i64s(self._values + 1)
+        self._assets_low, self._assets_high = np.zeros(shards, np.int64), np.zeros(shards, np.int64)
+        self._value_columns = kernel_query.value_columns = zero_i64s(self._text_room)
+        self._value_starts = kernel_query.value_starts = zero_i64s(self._text_room + 1)
         self._given_starts = np.zeros(shards + 1, np.int64)
-        self._given_rows = np.zeros(self._values, np.int64)
-        made.assets_low, made.assets_high = view(self._lows), view(self._highs)
-        self._least_keys = made.least_keys = zero_i64s(types.COLUMNS)
-        self._greatest_keys = made.greatest_keys = zero_i64s(types.COLUMNS)
-        made.given_starts, made.given_rows = view(self._given_starts), view(self._given_rows)
-        made.text = made.endings = made.prefix = made.values = memoryview(b"")
-        self._placed = self._memory.place_mutable(made, _CHANGING)
+        self._given_rows = np.zeros(self._text_room, np.int64)
+        kernel_query.assets_low, kernel_query.assets_high = (
+            view(self._assets_low),
+            view(self._assets_high),
+        )
+        self._least_keys = kernel_query.least_keys = zero_i64s(types.COLUMNS)
+        self._greatest_keys = kernel_query.greatest_keys = zero_i64s(types.COLUMNS)
+        kernel_query.given_starts, kernel_query.given_rows = (
+            view(self._given_starts),
+            view(self._given_rows),
+        )
+        kernel_query.text = kernel_query.endings = kernel_query.prefix = kernel_query.values = (
+            memoryview(b"")
+        )
+        self._placed = self._memory.place_mutable(kernel_query, _CHANGING_FIELDS)
         self.address: int = self._placed.address
 
     def write(
         self, query: Query, offset: int, limit: int, census: int, budget: float
     ) -> tuple[bytes, bytes, bytes, bytes] | None:
-        """Write a query; None if nothing can match it (contract B9, B16, crossed bounds).
+        """Write a query; None if no company can match the query (contract B9, B16, crossed bounds).
 
         Returns:
-            `text`, `endings`, `prefix` and `values`, which the kernel is given with each call.
+            `text`, `endings`, `prefix` and `values`, which each call passes to the kernel.
         """
-        texts = _texts(query)
+        texts = _value_texts(query)
         if texts is None or query.ids == () or query.sous_secteurs == ():
             return None
-        if max(len(texts), len(query.ids or ())) > self._values:
-            self._values = max(len(texts), len(query.ids or ()))
-            self._make()
+        if max(len(texts), len(query.ids or ())) > self._text_room:
+            self._text_room = max(len(texts), len(query.ids or ()))
+            self._allocate()
         name = self._write_name(query.q)
         if name is None or not self._write_bounds(query):
             return None
-        written = self.record
-        written.tri, written.offset, written.limit = _NUMBERS[query.tri], offset, limit
-        written.census, written.budget = census, budget
-        written.website = query.site_web
-        written.states = sum(1 << STATES.index(etat) for etat in set(query.etats))
-        for filter_, bit in _CODED:
+        kernel_query = self.record
+        kernel_query.tri, kernel_query.offset, kernel_query.limit = (
+            _ORDER_NUMBERS[query.tri],
+            offset,
+            limit,
+        )
+        kernel_query.census, kernel_query.budget = census, budget
+        kernel_query.website = query.site_web
+        kernel_query.states = sum(1 << STATES.index(etat) for etat in set(query.etats))
+        for filter_, bit in _FILTER_BITS:
             if getattr(query, filter_):
-                written.columns |= bit
+                kernel_query.columns |= bit
         numbers = self._arrays.numbers
-        chosen = sorted({numbers[iso2] for iso2 in query.pays}) if query.pays else numbers.values()
-        written.shard_count = len(chosen)
-        self._chosen[: len(chosen)] = array("q", chosen)
+        shard_numbers = (
+            sorted({numbers[iso2] for iso2 in query.pays}) if query.pays else numbers.values()
+        )
+        kernel_query.shard_count = len(shard_numbers)
+        self._shard_numbers[: len(shard_numbers)] = array("q", shard_numbers)
         self._write_scope(query)
-        written.value_count = len(texts)
+        kernel_query.value_count = len(texts)
         for place, (number, text) in enumerate(texts):
             self._value_columns[place] = number
             self._value_starts[place + 1] = self._value_starts[place] + len(text)
-        written.given = query.ids is not None
+        kernel_query.has_ids = query.ids is not None
         if query.ids is not None:
             self._write_ids(query.ids)
         self._placed.write()
         return *name, b"".join([text for _, text in texts])
 
     def _write_name(self, q: str | None) -> tuple[bytes, bytes, bytes] | None:
-        """Write `q`, folded (contract B15); returns its texts, or None if it has no word.
+        """Write `q`, folded (contract B15); returns `text`, `endings` and `prefix`, or None if `q` has no word.
 
-        Its words must be neighbours in a name; the first one ends a word of the name, the last one begins a word.
+        The words of `q` must be adjacent in a name: the first word ends a word of the name, the last word begins one.
         """
-        written = self.record
-        written.word_count = 0
+        kernel_query = self.record
+        kernel_query.word_count = 0
         if q is None:
             return b"", b"", b""
         words = fold(q).split()
         if not words:
             return None
-        parts = [word.encode() for word in words]
-        for number, part in enumerate(parts):
-            self._starts[number + 1] = self._starts[number] + len(part) + 1
-        for number, (word, other) in enumerate(pairwise(words)):
-            self._junctions[number] = pair_key((word[-1] + other[0]).encode())
-        text, endings, prefix = b" ".join(parts), parts[0] + END, fold_id(q).encode()
-        written.word_count, written.text_size = len(parts), len(text)
-        written.single_characters = [len(word) for word in words] == [1, 1]
-        written.suffix_low, written.suffix_high = bounds(text[: format.SUFFIX_BYTES])
-        written.ending_low, written.ending_high = bounds(endings[: format.SUFFIX_BYTES])
-        written.prefix_size = len(prefix)
-        written.prefix_low, written.prefix_high = bounds(prefix)
+        encoded_words = [word.encode() for word in words]
+        for number, encoded_word in enumerate(encoded_words):
+            self._word_starts[number + 1] = self._word_starts[number] + len(encoded_word) + 1
+        for number, (word, next_word) in enumerate(pairwise(words)):
+            self._junctions[number] = pair_key((word[-1] + next_word[0]).encode())
+        text, endings, prefix = (
+            b" ".join(encoded_words),
+            encoded_words[0] + END,
+            fold_id(q).encode(),
+        )
+        kernel_query.word_count, kernel_query.text_size = len(encoded_words), len(text)
+        kernel_query.single_characters = [len(word) for word in words] == [1, 1]
+        kernel_query.suffix_low, kernel_query.suffix_high = bounds(text[: format.SUFFIX_BYTES])
+        kernel_query.ending_low, kernel_query.ending_high = bounds(endings[: format.SUFFIX_BYTES])
+        kernel_query.prefix_size = len(prefix)
+        kernel_query.prefix_low, kernel_query.prefix_high = bounds(prefix)
         return text, endings, prefix
 
     def _write_bounds(self, query: Query) -> bool:
-        """Write bounds as keys, and the bits of their columns; false if some are crossed."""
-        written = self.record
-        written.has_turnover = written.has_headcount = written.columns = 0
+        """Write the bounds of the query as keys, and set the bits of their columns in `columns`.
+
+        Returns False if a lower bound exceeds its upper bound, so that no company can match; else True.
+        """
+        kernel_query = self.record
+        kernel_query.has_turnover = kernel_query.has_headcount = kernel_query.columns = 0
         ranges = [
-            wanted for wanted in query.ranges if wanted.least is not None or wanted.most is not None
+            range_ for range_ in query.ranges if range_.least is not None or range_.most is not None
         ]
-        for flag, name in _KNOWN:
-            if getattr(query, flag) and all(wanted.column != name for wanted in ranges):
+        # A flag such as `avec_ca` is a range without bounds, unless the column already has bounds.
+        for flag, name in _REQUIRED_VALUES:
+            if getattr(query, flag) and all(range_.column != name for range_ in ranges):
                 ranges.append(Range(name))
-        for wanted in ranges:
-            column = COLUMNS[wanted.column]
+        for range_ in ranges:
+            column = COLUMNS[range_.column]
             assert column.keys is not None
-            low, high = column.keys(wanted)
+            low, high = column.keys(range_)
             if low > high:
                 return False
-            if wanted.column == "ca_eur":
-                written.has_turnover = 1
-                written.any_turnover = low == -inf and high == inf
-                written.turnover_low, written.turnover_high = low, high
-            elif wanted.column == "effectif":
-                written.has_headcount = 1
-                written.headcount_low, written.headcount_high = int(low), int(high)
+            if range_.column == "ca_eur":
+                kernel_query.has_turnover = 1
+                kernel_query.any_turnover = low == -inf and high == inf
+                kernel_query.turnover_low, kernel_query.turnover_high = low, high
+            elif range_.column == "effectif":
+                kernel_query.has_headcount = 1
+                kernel_query.headcount_low, kernel_query.headcount_high = int(low), int(high)
             elif column.number == types.ACTIF:
                 for shard, amounts in enumerate(self._arrays.amounts):
-                    self._lows[shard] = amount_bound(amounts, low, after=False)
-                    self._highs[shard] = amount_bound(amounts, high, after=True)
+                    self._assets_low[shard] = amount_bound(amounts, low, after=False)
+                    self._assets_high[shard] = amount_bound(amounts, high, after=True)
             else:
                 self._least_keys[column.number] = int(low)
                 self._greatest_keys[column.number] = int(high)
             if column.number >= 0:
-                written.columns |= 1 << column.number
+                kernel_query.columns |= 1 << column.number
         return True
 
     def _write_scope(self, query: Query) -> None:
-        """Write the sectors or cells by their numbers, ascending."""
-        arrays, written = self._arrays, self.record
+        """Write which sectors or cells the query allows (`scope`), by number, ascending.
+
+        Sectors or sub-sectors that no company has are left out; with sub-sectors, the scope is cells.
+        """
+        arrays, kernel_query = self._arrays, self.record
         if query.sous_secteurs is not None:
             groups = (arrays.groups.get(group, ()) for group in query.sous_secteurs)
             cells = (cell for group in groups for cell in group)
-            wanted = {
+            numbers = {
                 arrays.cells[cell]
                 for cell in cells
                 if cell[0] in query.secteurs or not query.secteurs
             }
-            written.scope = types.CELLS
+            kernel_query.scope = types.CELLS
         else:
-            wanted = {arrays.sectors[code] for code in query.secteurs if code in arrays.sectors}
-            written.scope = types.SECTORS if query.secteurs else types.EVERYWHERE
-        written.scope_count = len(wanted)
-        self._codes[: len(wanted)] = array("q", sorted(wanted))
+            numbers = {arrays.sectors[code] for code in query.secteurs if code in arrays.sectors}
+            kernel_query.scope = types.SECTORS if query.secteurs else types.EVERYWHERE
+        kernel_query.scope_count = len(numbers)
+        self._scope_codes[: len(numbers)] = array("q", sorted(numbers))
 
     def _write_ids(self, ids: Sequence[tuple[str, str]]) -> None:
-        """Write the rows of these companies, by shard; those that do not exist have none."""
-        wanted = set(ids)
-        alike: set[tuple[str, int]] = set()
-        for iso2, identifier in wanted:
+        """Write the rows of the companies in `ids` to `given_rows`, and where the rows of each shard begin.
+
+        These starts are written to `given_starts`. Companies that do not exist are left out.
+        """
+        pairs = set(ids)
+        # The rows whose identifiers have the letters and digits of a wanted identifier; the records decide.
+        same_letters: set[tuple[str, int]] = set()
+        for iso2, identifier in pairs:
             number = self._arrays.numbers.get(iso2, -1)
             if number >= 0:
                 rows = rows_equal_to(self._arrays.shards[number].idents, fold_id(identifier))
-                alike.update((iso2, row) for row in rows.tolist())
-        ordered = sorted(alike)
+                same_letters.update((iso2, row) for row in rows.tolist())
+        ordered = sorted(same_letters)
         companies = record.companies(self._joiner.join(ordered, coordonnees=False))
-        given = [
+        places = [
             (self._arrays.numbers[iso2], row)
             for (iso2, row), company in zip(ordered, companies, strict=True)
-            if (iso2, company["id"]) in wanted
+            if (iso2, company["id"]) in pairs
         ]
-        numbers = np.array([number for number, _ in given], np.int64)
+        numbers = np.array([number for number, _ in places], np.int64)
         self._given_starts[:] = numbers.searchsorted(np.arange(len(self._given_starts)))
-        self._given_rows[: len(given)] = [row for _, row in given]
+        self._given_rows[: len(places)] = [row for _, row in places]
 
 
-def _texts(query: Query) -> list[tuple[int, bytes]] | None:
-    """The texts of forms, towns, postcodes and activities, each with its column; a whole text ends with 0A.
+def _value_texts(query: Query) -> list[tuple[int, bytes]] | None:
+    """The texts of forms, towns, postcodes and activities, each with its column; a text that is no prefix ends with 0A.
 
     None if a filter cannot match any company.
     """
     activities = query.nace
-    if query.activites:  # whole classes, so that none begins another
-        activities = tuple(one for one in query.activites if one.startswith(query.nace or ""))
+    if query.activites:  # complete classes: no class is a prefix of another class
+        activities = tuple(code for code in query.activites if code.startswith(query.nace or ""))
         if not activities:
             return None
     texts: list[tuple[int, bytes]] = []
-    for number, filter_, end, compared in _TEXTS:
+    for number, filter_, end, compared in _TEXT_COLUMNS:
         values = activities if number == types.NACE else getattr(query, filter_)
         if values:
             folded = sorted({compared(value) for value in values} - {""})
@@ -265,5 +312,5 @@ def _texts(query: Query) -> list[tuple[int, bytes]] | None:
 
 
 def zero_i64s(count: int) -> memoryview:
-    """Numbers of 64 bits, all zero, as a record holds them."""
+    """An array of `count` 64-bit zeros, for a field of a record of the kernel."""
     return memoryview(array("q", bytes(8 * count)))

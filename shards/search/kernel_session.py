@@ -1,7 +1,7 @@
-"""Questions of one thread to the kernel: a query goes in, a total and the rows of a page come out.
+"""The calls of one thread to the kernel: a query goes in, a total and the rows of a page come out.
 
-What every search does uses no NumPy: between two searches the processor forgets its code, and a call of it that is
-cold costs as much as the search (decision 215).
+The code that every search runs uses no NumPy: the processor's caches lose its code between two searches, and a cold
+NumPy call costs as much as the search (decision 215).
 """
 
 import mmap
@@ -22,55 +22,57 @@ from shards.kernel.memory import Memory, view
 from shards.kernel.scope import run as mark
 from shards.kernel.search import run
 from shards.query import DEEPEST, Query
-from shards.reader.shard import Shard
+from shards.reader.shard import CompanyRow, Shard, ShardRow
 from shards.search import kernel_query
 from shards.search.generation_arrays import GenerationArrays
-from shards.search.result_page import MergedRow, RecordJoiner, ResultPage, SlotCounts
+from shards.search.result_page import RecordJoiner, ResultPage, SlotCounts
 
-_BLOCK: Final = 1_024
-# Rows that a search may list and leave in its memory; filling it anew costs a page fault for each 1 024.
-_KEPT: Final = 1 << 18
-_WORD: Final = 4
-# Nanoseconds, by estimate: what a search costs that reads through arrays.
-_SCANNED: Final = 1e6
+_BLOCK_LENGTH: Final = 1_024  # the numbers in a block: row numbers, then tables of counts
+# If a search lists more rows than this, their memory is given back to the system; each 1 024 rows cost a page fault at
+# the next use.
+_MOST_KEPT_ROWS: Final = 1 << 18
+_ROW_BYTES: Final = 4  # the bytes of a row number
+# The estimated cost, in nanoseconds, above which a search reads arrays from end to end. Before the first such search,
+# the read-ahead of the system is turned on.
+_SCAN_COST: Final = 1e6
 
-Numbers = NDArray[np.int64]
-Place = tuple[int, int]  # a shard, by its place in the table, and a row of it
-# A function of a compiled module: arrays, query and working memory, the folded `q`, a number of its own.
-Asked = Callable[[Any, Any, Any, bytes, int], int]
+Int64Array = NDArray[np.int64]
+# A function of a compiled module. Its arguments: arrays, query, working memory, folded `q`, a number.
+KernelFunction = Callable[[Any, Any, Any, bytes, int], int]
 
 
 class KernelSession:
-    """Asks the kernel for one thread: a query and its working memory, one search at a time.
+    """Runs the searches of one thread, one at a time: it holds the query and the working memory.
 
     Attributes:
-        arrays: the arrays that it searches.
-        joiner: joins the records of the rows that it returns.
+        arrays: the arrays of the generation.
+        joiner: joins the records of result rows.
     """
 
     def __init__(self, arrays: GenerationArrays) -> None:
+        """Allocate the memory of the query; the first search allocates the working memory."""
         self.arrays = arrays
         self.joiner = RecordJoiner(arrays)
         self._query = kernel_query.QueryMemory(arrays, self.joiner)
-        self._width = -1
+        self._width = -1  # the most rows of a head; -1: the working memory is not allocated
 
     def page(
         self, query: Query, budget: float, *, offset: int, limit: int, census: Collection[int] = ()
     ) -> ResultPage | None:
-        """The total, and rows [offset, offset + limit); None if that costs over `budget` nanoseconds.
+        """The total, and rows [offset, offset + limit); None if the estimated cost exceeds `budget` nanoseconds.
 
         Args:
-            census: kinds of slots in which the matches are counted, too.
+            census: kinds of slots in which the matches are also counted.
 
         Raises:
-            CorruptError: a shard refers to what it does not have.
+            CorruptError: a shard refers to a row, a word or a place that it does not have.
         """
         total = self._run(query, offset, limit, budget, census=census)
         if total == types.TOO_DEAR:
             return None
         if budget == inf:  # a search within a budget lists few rows
             self._release_rows(total)
-        places: list[Place] = []
+        places: list[ShardRow] = []
         if limit and offset < total:
             count, ties = self._result
             if query.tri == "nom" and ties:
@@ -81,7 +83,7 @@ class KernelSession:
         isos, slots = self.arrays.isos, self.arrays.kinds
         return ResultPage(
             total,
-            tuple([MergedRow(isos[shard], row) for shard, row in places]),
+            tuple([CompanyRow(isos[shard], row) for shard, row in places]),
             {kind: self._counts[slots[kind]].copy() for kind in census},
         )
 
@@ -90,17 +92,18 @@ class KernelSession:
         query: Query,
         kinds: Collection[int],
         bits: NDArray[np.uint32],
-        totals: Numbers,
+        totals: Int64Array,
         *,
         needed: bool,
     ) -> tuple[int, SlotCounts]:
-        """The total, and the matches in each slot of `kinds`; they are marked where that is `needed`, or faster.
+        """The total, and the matches in each slot of `kinds`; marks the matches if `needed`, or if that is faster.
 
         Args:
-            bits, totals: zeros, a bit a row and a number a shard; what is marked.
+            bits: one bit per row, all zero; receives the marks.
+            totals: one number per shard, all zero; receives the number of marks.
 
         Raises:
-            CorruptError: a shard refers to what it does not have.
+            CorruptError: a shard refers to a row, a word or a place that it does not have.
         """
         self.arrays.expect_scans()
         total = 0
@@ -114,15 +117,15 @@ class KernelSession:
         return total, {kind: self._counts[slots[kind]].copy() for kind in kinds}
 
     def rows_by_shard(self, query: Query) -> list[tuple[Shard, Rows]]:
-        """All matches by shard, in no order; shards without any are left out.
+        """All matches by shard, in no particular order; shards without matches are left out.
 
         Raises:
-            CorruptError: a shard refers to what it does not have.
+            CorruptError: a shard refers to a row, a word or a place that it does not have.
         """
         total = self._run(query, 0, 0, inf, listed=True)
         if not total:
             return []
-        lists = zip(*(array.tolist() for array in self.listed(self._result[0])), strict=True)
+        lists = zip(*(array.tolist() for array in self.result_rows(self._result[0])), strict=True)
         rows = [
             (self.arrays.shards[number], self._rows[first : first + count].copy())
             for number, first, count in lists
@@ -131,17 +134,26 @@ class KernelSession:
         return rows
 
     def ask(
-        self, function: Asked, query: Query, number: int, *, limit: int = 0, tail: bytes = b""
+        self,
+        function: KernelFunction,
+        query: Query,
+        number: int,
+        *,
+        limit: int = 0,
+        tail: bytes = b"",
     ) -> int:
-        """The result of a compiled function for a query; `listed` has its rows. `q` must have a word.
+        """Call a compiled function for a query, and return its result; `result_rows` then gives the rows.
+
+        `q` must contain a word; otherwise the function is not called, and the result is 0.
 
         Args:
-            function: of a module like `shards/suggest/completion.py`; it takes `number`.
-            limit: the most rows that it lists.
-            tail: bytes behind the folded `q`.
+            function: the function `run` of a module like `shards/suggest/completion.py`.
+            number: its last argument: which task it runs, or the most errors of a word.
+            limit: the most rows that the function lists.
+            tail: bytes after the folded `q`.
 
         Raises:
-            CorruptError: a shard refers to what it does not have.
+            CorruptError: a shard refers to a row, a word or a place that it does not have.
         """
         texts = self._write(query, 0, limit, inf)
         if texts is None:
@@ -149,8 +161,11 @@ class KernelSession:
         text, *_ = texts
         return self._call(function, text + tail, number)
 
-    def listed(self, count: int) -> tuple[Numbers, Numbers, Numbers]:
-        """The first `count` rows in working memory: shard, row, a third number; valid until the next search."""
+    def result_rows(self, count: int) -> tuple[Int64Array, Int64Array, Int64Array]:
+        """The first `count` rows in working memory: shard numbers, rows, and a number that the called function defines.
+
+        The arrays are valid until the next search.
+        """
         return self._found_shard[:count], self._found_row[:count], self._found_tie[:count]
 
     def _run(
@@ -163,13 +178,17 @@ class KernelSession:
         census: Collection[int] = (),
         listed: bool = False,
     ) -> int:
-        """The total; the rows are in the working memory."""
-        allowed = budget if self.arrays.expects_scans else min(budget, _SCANNED)
-        texts = self._write(query, offset, limit, allowed, census=census, listed=listed)
+        """Run a search: return the total (or TOO_DEAR), and leave the rows in the working memory.
+
+        0 also if no company can match the query, which then does not run.
+        """
+        # Until the read-ahead is on, a search that would read arrays from end to end returns TOO_DEAR and runs again.
+        first_budget = budget if self.arrays.expects_scans else min(budget, _SCAN_COST)
+        texts = self._write(query, offset, limit, first_budget, census=census, listed=listed)
         if texts is None:
             return 0
         total = self._call(run, *texts)
-        if total == types.TOO_DEAR and allowed < budget:
+        if total == types.TOO_DEAR and first_budget < budget:
             self.arrays.expect_scans()
             return self._run(query, offset, limit, budget, census=census, listed=listed)
         return total
@@ -184,7 +203,17 @@ class KernelSession:
         census: Collection[int] = (),
         listed: bool = False,
     ) -> tuple[bytes, ...] | None:
-        """Write a query, and make the counts of the census zero; the texts of `QueryMemory.write`."""
+        """Write a query into the working memory, before a kernel function is called.
+
+        Args:
+            offset, limit: the first row of the page, and the number of its rows.
+            budget: the estimated cost above which the search returns TOO_DEAR.
+            census: the kinds of slots in which the matches are counted; their counts are set to zero.
+            listed: whether all matching rows are listed, not only those of the page.
+
+        Returns:
+            The texts that each call passes to the kernel; None if no company can match.
+        """
         if offset + limit > self._width:
             self._make_scratch(offset + limit)
         for kind in census:
@@ -195,94 +224,114 @@ class KernelSession:
         return self._query.write(query, offset, limit, kinds, budget)
 
     def _call(self, function: Callable[..., int], *arguments: Any) -> int:
-        """The result of a compiled function for the query that is written."""
+        """Call a compiled function for the written query."""
         try:
             return function(self.arrays.address, self._query.address, self._scratch, *arguments)
         except CorruptError:
-            self._width = -1  # marks may be left in the working memory
+            # Marks can remain in the working memory, so the next search allocates it again.
+            self._width = -1
             raise
 
     # -- ties ------------------------------------------------------------------------------
 
-    def _break_ties(self, count: int, offset: int, end: int) -> list[Place]:
-        """The page, where folded names are equal: by raw name, then country, then identifier."""
-        shards, rows, ties = (array.tolist() for array in self.listed(count))
+    def _break_ties(self, count: int, offset: int, end: int) -> list[ShardRow]:
+        """The page, with rows of equal folded names sorted by raw name, then country, then identifier."""
+        shards, rows, ties = (array.tolist() for array in self.result_rows(count))
         places = list(zip(shards, rows, strict=True))
         start = 0
         while start < count:
             stop = start + 1
-            while stop < count and ties[stop]:
+            while stop < count and ties[stop]:  # the same folded name as the row before
                 stop += 1
             if stop > offset and start < end:
-                places[start:stop] = self._by_raw_name(places[start:stop])
+                places[start:stop] = self._sort_by_raw_name(places[start:stop])
             start = stop
         return places[offset:end]
 
-    def _by_raw_name(self, alike: list[Place]) -> list[Place]:
-        """Rows of one folded name, those of a shard in their order; few names are read."""
+    def _sort_by_raw_name(self, tied_rows: list[ShardRow]) -> list[ShardRow]:
+        """Sort rows of one folded name by raw name; the rows of each shard are sorted already, so they are merged."""
         shard_of = itemgetter(0)
-        runs = [list(run) for _, run in groupby(sorted(alike, key=shard_of), key=shard_of)]
-        return alike if len(runs) == 1 else list(merge(*runs, key=self._raw_name))
+        rows_by_shard = [
+            list(shard_rows)
+            for _, shard_rows in groupby(sorted(tied_rows, key=shard_of), key=shard_of)
+        ]
+        return (
+            tied_rows
+            if len(rows_by_shard) == 1
+            else list(merge(*rows_by_shard, key=self._raw_name))
+        )
 
-    def _raw_name(self, place: Place) -> tuple[str, int]:
+    def _raw_name(self, place: ShardRow) -> tuple[str, int]:
+        """The name as registered, and the number of the shard: the sort key among equal folded names."""
         shard, row = place
         return self.arrays.shards[shard].names([row])[0], shard
 
     # -- working memory ----------------------------------------------------------------------
 
     def _release_rows(self, total: int) -> None:
-        """Give the system back the memory of a long list of rows."""
-        if total > _KEPT:
+        """Give the memory of the list of rows back to the system if more than _MOST_KEPT_ROWS rows were listed."""
+        if total > _MOST_KEPT_ROWS:
             self._memory_of_rows.madvise(mmap.MADV_DONTNEED)
 
     def _make_scratch(self, count: int) -> None:
-        """Make the working memory for pages that end at `count` rows."""
-        made = types.Scratch()
+        """Allocate the working memory (`types.Scratch`) for pages that end at `count` rows, at least DEEPEST.
+
+        Sets `_scratch`, its address for compiled functions, and the arrays through which Python reads the results.
+        """
+        scratch = types.Scratch()
         shards = self.arrays.record.shards
         rows = sum(shard.rows for shard in shards)
         self._width = max(count, DEEPEST)
-        made.width, made.found_size = self._width, len(shards) * self._width
-        made.rows_size = 3 * rows + 1
-        self._memory_of_rows = mmap.mmap(-1, _WORD * made.rows_size, mmap.MAP_PRIVATE)
+        scratch.width, scratch.found_size = self._width, len(shards) * self._width
+        scratch.rows_size = 3 * rows + 1  # the lists of `ids`, of `q`, and of the matches
+        self._memory_of_rows = mmap.mmap(-1, _ROW_BYTES * scratch.rows_size, mmap.MAP_PRIVATE)
         self._rows = np.frombuffer(self._memory_of_rows, np.uint32)
-        made.rows = view(self._rows)
-        made.marks = view(np.zeros(sum((shard.rows + 31) >> 5 for shard in shards) + 1, np.uint32))
+        scratch.rows = view(self._rows)
+        scratch.marks = view(
+            np.zeros(sum((shard.rows + 31) >> 5 for shard in shards) + 1, np.uint32)
+        )
         cells = sum(shard.cell_count for shard in shards)
-        made.cells = view(np.zeros(cells + 1, np.uint32))
+        scratch.cells = view(np.zeros(cells + 1, np.uint32))
         self._counts = np.zeros(self.arrays.kinds[-1].stop + 1, np.int64)
-        made.counts = view(self._counts)
-        made.selected = view(np.zeros(2 * len(self.arrays.record.parts) + 1, np.int64))
-        made.block = view(np.zeros(_BLOCK, np.int64))
+        scratch.counts = view(self._counts)
+        # `narrow_scope` writes the chosen cells after the parts of the query.
+        scratch.selected = view(np.zeros(2 * len(self.arrays.record.parts) + 1, np.int64))
+        scratch.block = view(np.zeros(_BLOCK_LENGTH, np.int64))
         mask = np.zeros(types.MASKED, np.uint8)
-        made.mask, made.mask_words = view(mask), view(mask.view(np.uint64))
-        made.allowed = view(np.zeros(self.arrays.allowed + 1, np.uint8))
-        made.heap = view(np.zeros(2 * self._width + 1, np.int64))
-        made.heads = view(np.zeros(made.found_size, np.int64))
-        made.sources = [types.ShardSearch() for _ in shards]
-        for source in made.sources:
+        scratch.mask, scratch.mask_words = view(mask), view(mask.view(np.uint64))
+        scratch.allowed = view(np.zeros(self.arrays.allowed + 1, np.uint8))
+        # `head_of_q` needs room for two entries per row.
+        scratch.heap = view(np.zeros(2 * self._width + 1, np.int64))
+        scratch.heads = view(np.zeros(scratch.found_size, np.int64))
+        scratch.sources = [types.ShardSearch() for _ in shards]
+        for source in scratch.sources:
             for name, kind in types.ShardSearch.__annotations__.items():
                 lists = kind == types.PerColumn[types.i64]
                 setattr(source, name, [0] * types.COLUMNS if lists else 0)
         self._found_shard, self._found_row, self._found_tie = (
-            np.zeros(made.found_size, np.int64) for _ in range(3)
+            np.zeros(scratch.found_size, np.int64) for _ in range(3)
         )
         self._result, self._page = (
             kernel_query.zero_i64s(2),
             kernel_query.zero_i64s(2 * self._width),
         )
-        made.found_shard, made.found_row = view(self._found_shard), view(self._found_row)
-        made.found_tie, made.result, made.page = view(self._found_tie), self._result, self._page
-        made.used, made.spent = 0, 0.0
-        made.near_shard = made.near_size = made.near_half = made.near_most = 0
+        scratch.found_shard, scratch.found_row = view(self._found_shard), view(self._found_row)
+        scratch.found_tie, scratch.result, scratch.page = (
+            view(self._found_tie),
+            self._result,
+            self._page,
+        )
+        scratch.used, scratch.spent = 0, 0.0
+        scratch.near_shard = scratch.near_size = scratch.near_half = scratch.near_most = 0
         self._working = Memory()
-        self._scratch = self._working.place(made)
+        self._scratch = self._working.place(scratch)
 
 
 def market_arrays(**arrays: NDArray[Any]) -> types.MarketArrays:
-    """Marked rows for the compiled modules: arrays by the names of their fields."""
-    made, none = types.MarketArrays(), view(np.empty(0, np.uint32))
+    """The record of marked rows for the compiled modules, from arrays by field name; other fields are empty."""
+    market, empty = types.MarketArrays(), view(np.empty(0, np.uint32))
     for name, kind in types.MarketArrays.__annotations__.items():
-        setattr(made, name, 0 if kind is types.i64 else none)
+        setattr(market, name, 0 if kind is types.i64 else empty)
     for name, column in arrays.items():
-        setattr(made, name, view(column))
-    return made
+        setattr(market, name, view(column))
+    return market

@@ -1,7 +1,7 @@
-"""A search over a whole generation: an exact total, and one page of it.
+"""A search over a complete generation: an exact total, and one page of the matches.
 
-The compiled modules of `shards/kernel/` answer for all chosen countries in one call. The batch job checks
-a generation with them before publication, the server answers with them: there is one search.
+The compiled modules of `shards/kernel/` search all chosen countries in one call. The batch job checks a generation
+with the same search that the server uses.
 """
 
 import threading
@@ -15,42 +15,45 @@ from shards.search import kernel_session
 from shards.search.generation_arrays import GenerationArrays
 from shards.search.result_page import ResultPage
 
-# A budget that no search reaches.
+# The budget of a search without a limit.
 UNLIMITED: Final = float("inf")
 
 
 class ShardSet(dict[str, Shard]):
     """The shards of a generation, by country.
 
-    What a search needs of them is gathered at the first one and kept until `forget`, so no shard may be
-    added, replaced or closed in between. Each thread that searches has working memory of its own.
+    The first search gathers the arrays of the shards, and they stay in memory until `forget`. Do not add, replace or
+    close a shard in between. Each thread that searches has its own working memory.
 
     Attributes:
-        missing: countries whose shards are damaged; no question about them has an answer.
-        found_damaged: files of open shards that no search can use; so none has an answer until they are left out.
-        memo: what follows from all shards together, by name.
+        missing: countries whose shards are damaged; a search of these countries raises.
+        found_damaged: files of open shards that no search can use. Every search raises until these shards are left out.
+        memo: values that follow from all shards together, by name.
     """
 
     def __init__(self, missing: Collection[str] = ()) -> None:
+        """Begin without shards, which the caller adds by country."""
         super().__init__()
         self.missing = frozenset(missing)
         self.found_damaged: set[str] = set()
         self.memo: dict[str, Any] = {}
-        self._making = threading.Lock()
+        self._arrays_lock = threading.Lock()
         self._arrays: GenerationArrays | None = None
+        # The text and the path of the first error.
         self._damage: tuple[str, str | None] | None = None
         self._sessions = threading.local()
 
     def __missing__(self, iso2: str) -> Shard:
+        """Tell a damaged country (MissingCountryError) from a country that the generation does not have (KeyError)."""
         if iso2 in self.missing:
             raise MissingCountryError(iso2)
         raise KeyError(iso2)
 
     def require(self, pays: Collection[str]) -> None:
-        """Check that the countries of a search are here; none means all.
+        """Check that no country of a search is missing; an empty `pays` means all countries.
 
         Raises:
-            MissingCountryError: one is not, so a total would be wrong.
+            MissingCountryError: a country is missing, so a total would be wrong.
         """
         if lost := self.missing.intersection(pays) if pays else self.missing:
             raise MissingCountryError(min(lost))
@@ -61,21 +64,21 @@ class ShardSet(dict[str, Shard]):
         Raises:
             CorruptError: an array of a shard is shorter than another one needs; `found_damaged` has its file.
         """
-        found: kernel_session.KernelSession | None = getattr(self._sessions, "found", None)
-        if found is None:
-            with self._making:
+        session: kernel_session.KernelSession | None = getattr(self._sessions, "session", None)
+        if session is None:
+            with self._arrays_lock:
                 if self._arrays is None:
                     self._arrays = self._make_arrays()
-            found = self._sessions.found = kernel_session.KernelSession(self._arrays)
-        return found
+            session = self._sessions.session = kernel_session.KernelSession(self._arrays)
+        return session
 
     def _make_arrays(self) -> GenerationArrays:
-        """The arrays; where they cannot be made, the next search is told so without another attempt."""
+        """Gather the arrays of all shards; after a failure, each later call raises the same error at once."""
         if self._damage is not None:
             text, path = self._damage
-            known = CorruptError(text)
-            known.path = path
-            raise known
+            repeated = CorruptError(text)
+            repeated.path = path
+            raise repeated
         try:
             return GenerationArrays(self)
         except CorruptError as error:
@@ -85,32 +88,32 @@ class ShardSet(dict[str, Shard]):
             raise
 
     def forget(self) -> None:
-        """Drop what searches need of the shards, so that these can be closed; no search may run."""
+        """Drop the arrays and sessions, so that the shards can be closed; no search may run meanwhile."""
         self._arrays, self._damage, self._sessions = None, None, threading.local()
         self.memo.clear()
 
 
 def search(base: ShardSet, query: Query, *, offset: int, limit: int) -> ResultPage:
-    """Rows [offset, offset + limit) of the companies that match, and how many match.
+    """Rows [offset, offset + limit) of the companies that match, and the number of matches.
 
     Args:
-        base: all countries of a generation; those of `query.pays` must be among them.
+        base: all countries of a generation; it must have the countries of `query.pays`.
         offset, limit: at least 0.
 
     Raises:
         CorruptError: a shard refers to a row, a word or a place that it does not have.
         MissingCountryError: a country of the search is left out.
     """
-    found = search_within(base, query, UNLIMITED, offset=offset, limit=limit)
-    assert found is not None
-    return found
+    page = search_within(base, query, UNLIMITED, offset=offset, limit=limit)
+    assert page is not None
+    return page
 
 
 def records(base: ShardSet, rows: Sequence[tuple[str, int]], *, coordonnees: bool) -> bytes:
     """The JSON objects of companies, joined by commas; without `coordonnees` contact fields are null.
 
     Args:
-        rows: countries and row numbers, as those of a page.
+        rows: countries and row numbers, as in a page.
 
     Raises:
         CorruptError: a record is damaged.
@@ -121,7 +124,8 @@ def records(base: ShardSet, rows: Sequence[tuple[str, int]], *, coordonnees: boo
 def search_within(
     base: ShardSet, query: Query, budget: float, *, offset: int, limit: int
 ) -> ResultPage | None:
-    """`search`, if it costs at most `budget` microseconds, by estimate; else None, at once."""
+    """`search` if its estimated cost is at most `budget` microseconds; else None, at once."""
     if base.missing:
         base.require(query.pays)
+    # A session counts its budget in nanoseconds.
     return base.own_session().page(query, 1e3 * budget, offset=offset, limit=limit)

@@ -1,5 +1,5 @@
-"""Proposals: what completes a text that somebody types, and what may have been meant.
+"""Suggestions: completion while somebody types, and proposals if a search returns nothing.
 
-`suggestions` finds companies and words for the beginning of a name (compiled: `completion`), `proposals` the texts that
-are spelt like a `q` that finds nothing (compiled: `near_words`), and reads such a `q` as an activity and a town.
+`suggestions` returns companies, words and towns for the beginning of a name (compiled: `completion`). If a `q` matches
+nothing, `proposals` returns similar texts (compiled: `near_words`), and reads the `q` as an activity and a town.
 """

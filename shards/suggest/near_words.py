@@ -1,11 +1,11 @@
-"""Words near a word: by insertions, deletions, substitutions of a letter and swaps of two neighbours (X4).
+"""Words near a word: by insertions, deletions, substitutions of a letter and swaps of two adjacent letters (X4).
 
-Case 1: at least one error lies in the second half of the text. Such words are found in the sorted words, which are
-walked as a tree of their beginnings. A row of the distance table belongs to each beginning; one whose row has nothing
-within the allowed distance is skipped with all words that begin so. Where the distance is used up, only the next
-letters of the text can follow, and these are looked up.
+Case 1: at least one error is in the second half of the text. The sorted words are searched as a tree of prefixes. Each
+prefix has a row of the distance table: cell i is the distance between the prefix and the first i letters of the text.
+If no cell is within the allowed distance, all words with the prefix are skipped. If no further error is allowed, only
+certain letters of the text can follow, and these are looked up.
 
-Case 2: all errors lie in the first half, so the word ends exactly as the text. Such words are an interval of the
+Case 2: all errors are in the first half, so the word and the text have the same end. Such words are a range of the
 sorted suffixes.
 """
 
@@ -14,12 +14,12 @@ from __future__ import annotations
 import cython
 
 if not cython.compiled:
-    from shards.kernel.find import first_suffix, last_suffix, owner_of, raise_damaged, suffix_key
+    from shards.kernel.find import end_of_suffixes, first_suffix, raise_damaged, suffix_key, word_at
     from shards.kernel.types import *
 
 
 def letter_size(first: i64) -> i64:
-    """The number of bytes of the letter that begins with this byte of UTF-8."""
+    """The number of bytes of the UTF-8 letter with this first byte."""
     if first < 0xC0:
         return 1
     if first < 0xE0:
@@ -27,19 +27,23 @@ def letter_size(first: i64) -> i64:
     return 3 if first < 0xF0 else 4
 
 
-def letter(shard: ShardArrays, word: i64, at: i64) -> i64:
-    """The letter from byte `at` of a word on: its bytes as a number, so that letters sort as words do; 0 at the end."""
-    return letter_at(shard, shard.word_starts[word] + at, shard.word_starts[word + 1] - 1)
+def letter_of_word(shard: ShardArrays, word: i64, offset: i64) -> i64:
+    """The letter at byte `offset` of a word, as `letter_at` returns it; 0 at the end of the word."""
+    return letter_at(shard, shard.word_starts[word] + offset, shard.word_starts[word + 1] - 1)
 
 
 def letter_at(shard: ShardArrays, place: i64, stop: i64) -> i64:
-    """The letter from the byte `place` on of a word that ends at `stop`."""
+    """The letter at the byte `place` of a word that ends at `stop`, as a number; 0 at `stop`.
+
+    The number has 32 bits: the UTF-8 bytes of the letter, the first in the highest byte, then zeros. So letters sort
+    like words.
+    """
     if place >= stop:
         return 0
     if stop > shard.words_size:
         raise_damaged()
     first: i64 = shard.words[place]
-    if first < 0x80:  # most letters: of one byte
+    if first < 0x80:  # most letters have one byte
         return first << 24
     size: i64 = letter_size(first)
     code: i64 = 0
@@ -50,38 +54,40 @@ def letter_at(shard: ShardArrays, place: i64, stop: i64) -> i64:
     return code
 
 
-def byte_of(shard: ShardArrays, word: i64, at: i64) -> i64:
-    """The byte `at` of a word of that many bytes or more: its END, which sorts before all others, if it has no more."""
-    place: i64 = shard.word_starts[word] + at
+def byte_of(shard: ShardArrays, word: i64, offset: i64) -> i64:
+    """Byte `offset` of a word of `offset` bytes or more; if the word ends there, END, which sorts before letters."""
+    place: i64 = shard.word_starts[word] + offset
     if place >= shard.words_size:
         raise_damaged()
     return shard.words[place]
 
 
-def byte_place(shard: ShardArrays, low: i64, high: i64, at: i64, least: i64) -> i64:
-    """The first of the words [low, high), which share `at` bytes, whose next byte is `least` or greater."""
-    step: i64 = 1
-    while low + step < high and byte_of(shard, low + step, at) < least:
-        low += step
-        step *= 2
-    if low + step < high:
-        high = low + step
+def byte_place(shard: ShardArrays, low: i64, high: i64, shared_bytes: i64, least: i64) -> i64:
+    """The first of the words [low, high), which share `shared_bytes` bytes, whose next byte is `least` or greater."""
+    jump: i64 = 1
+    while low + jump < high and byte_of(shard, low + jump, shared_bytes) < least:
+        low += jump
+        jump *= 2
+    if low + jump < high:
+        high = low + jump
     while low < high:
         middle: i64 = (low + high) >> 1
-        if byte_of(shard, middle, at) < least:
+        if byte_of(shard, middle, shared_bytes) < least:
             low = middle + 1
         else:
             high = middle
     return low
 
 
-def letter_place(shard: ShardArrays, low: i64, high: i64, at: i64, least: i64) -> i64:
-    """The first of the words [low, high), which share `at` bytes, whose next letter is `least` or greater."""
+def letter_place(shard: ShardArrays, low: i64, high: i64, shared_bytes: i64, least: i64) -> i64:
+    """The first of the words [low, high), which share `shared_bytes` bytes, whose next letter is `least` or greater."""
+    # `least` is a number of `letter_at`, whose upper 8 bits are the first byte. If the lower 24 bits are 0 (a one-byte
+    # letter) or 1 (the caller added 1, to find the end of this letter), the first byte decides.
     if least & 0xFFFFFF < 2 and least >> 24 < ONE_BYTE - 1:
-        return byte_place(shard, low, high, at, (least >> 24) + (least & 1))
+        return byte_place(shard, low, high, shared_bytes, (least >> 24) + (least & 1))
     while low < high:
         middle: i64 = (low + high) >> 1
-        if letter(shard, middle, at) < least:
+        if letter_of_word(shard, middle, shared_bytes) < least:
             low = middle + 1
         else:
             high = middle
@@ -89,137 +95,169 @@ def letter_place(shard: ShardArrays, low: i64, high: i64, at: i64, least: i64) -
 
 
 def set_beginnings(shard: ShardArrays) -> i64:
-    """Note where the words begin that begin with two letters of one byte each: once for a shard."""
-    noted = shard.beginnings
+    """Write to `beginnings`, for each pair of one-byte letters, the first word that begins with them or sorts later.
+
+    This is done once per shard. Always returns 0.
+    """
+    table = shard.beginnings
     low: i64 = 0
-    first: i64  # as 64 bits: C shifts the range's own type as an int, of which bit 31 is the sign
+    # As 64 bits: C would shift the type of the range as an int, whose bit 31 is the sign.
+    first: i64
     second: i64
     for first in range(ONE_BYTE):
         stop: i64 = letter_place(shard, low, shard.word_count, 0, (first + 1) << 24)
         for second in range(ONE_BYTE):
-            noted[first * ONE_BYTE + second] = low
+            table[first * ONE_BYTE + second] = low
             if low < stop:
                 low = letter_place(shard, low, stop, 1, (second + 1) << 24)
         low = stop
-    noted[ONE_BYTE * ONE_BYTE] = low
-    noted[ONE_BYTE * ONE_BYTE + 1] = 1  # the last one that is written: all is noted
+    table[ONE_BYTE * ONE_BYTE] = low
+    table[ONE_BYTE * ONE_BYTE + 1] = 1  # written last: the table is complete
     return 0
 
 
 def child_place(
-    shard: ShardArrays, low: i64, high: i64, depth: i64, at: i64, before: i64, least: i64
+    shard: ShardArrays,
+    low: i64,
+    high: i64,
+    depth: i64,
+    shared_bytes: i64,
+    previous_letter: i64,
+    least: i64,
 ) -> i64:
-    """`letter_place` below a beginning of `depth` letters, of which `before` is the last one."""
-    if depth < 2 and at == depth and least & 0xFFFFFF < 2 and least >> 24 < ONE_BYTE - 1:
+    """The first of the words [low, high) whose next letter is `least` or greater, as `letter_place`, but faster.
+
+    The words share `depth` letters in `shared_bytes` bytes, of which `previous_letter` is the last. For the first two
+    letters, the table `beginnings` replaces the search.
+    """
+    # If `least` is the number of a one-byte letter, or one more (see `letter_place`), and the prefix has at most one
+    # letter, the table of beginnings has the place.
+    if depth < 2 and shared_bytes == depth and least & 0xFFFFFF < 2 and least >> 24 < ONE_BYTE - 1:
         byte: i64 = (least >> 24) + (least & 1)
         if depth == 0:
             return shard.beginnings[byte * ONE_BYTE]
-        if before >> 24 < ONE_BYTE:  # a damaged word may begin in the middle of a letter
-            return shard.beginnings[(before >> 24) * ONE_BYTE + byte]
-    return letter_place(shard, low, high, at, least)
+        if previous_letter >> 24 < ONE_BYTE:  # a damaged word can begin in the middle of a letter
+            return shard.beginnings[(previous_letter >> 24) * ONE_BYTE + byte]
+    return letter_place(shard, low, high, shared_bytes, least)
 
 
-def fill_row(scratch: Scratch, half: i64, depth: i64, code: i64, before: i64) -> i64:
-    """Fill the row of a beginning of `depth` letters, the last two of them given.
+def fill_distance_row(
+    scratch: Scratch, half: i64, depth: i64, last_letter: i64, previous_letter: i64
+) -> i64:
+    """Fill the row of a prefix of `depth` letters; its last two letters are `previous_letter` and `last_letter`.
 
-    Returns how many errors are left at most: those allowed less those of a cell, in the first `half` letters one less.
-    It is negative if the beginning is too far.
+    Returns the greatest number of errors left in a cell: the allowed errors minus the errors of the cell, and minus one
+    in the first `half` letters, since one error must come later. Negative if the prefix is too far.
     """
     table = scratch.heap
     text = scratch.block
-    most: i64 = scratch.near_most
+    allowed: i64 = scratch.near_most
     width: i64 = scratch.near_size + 1
     row: i64 = depth * width
-    left: i64 = -1
+    errors_left: i64 = -1
     table[row] = depth
     for i in range(width):
         if i:
-            best: i64 = table[row - width + i - 1]
-            if text[i - 1] != code:
-                best += 1
-            if table[row - width + i] + 1 < best:
-                best = table[row - width + i] + 1
-            if table[row + i - 1] + 1 < best:
-                best = table[row + i - 1] + 1
-            if depth > 1 and i > 1 and text[i - 1] == before and text[i - 2] == code:
+            # The least of: the same or another letter, one letter more, one letter less, two swapped letters.
+            distance: i64 = table[row - width + i - 1]
+            if text[i - 1] != last_letter:
+                distance += 1
+            if table[row - width + i] + 1 < distance:
+                distance = table[row - width + i] + 1
+            if table[row + i - 1] + 1 < distance:
+                distance = table[row + i - 1] + 1
+            if (
+                depth > 1
+                and i > 1
+                and text[i - 1] == previous_letter
+                and text[i - 2] == last_letter
+            ):
                 swapped: i64 = table[row - 2 * width + i - 2] + 1
-                if swapped < best:
-                    best = swapped
-            table[row + i] = best
-        remaining: i64 = most - table[row + i]
+                if swapped < distance:
+                    distance = swapped
+            table[row + i] = distance
+        remaining: i64 = allowed - table[row + i]
         if i < half:
             remaining -= 1
-        if remaining > left:
-            left = remaining
-    return left
+        if remaining > errors_left:
+            errors_left = remaining
+    return errors_left
 
 
-def walk(
+def walk_prefix(
     shard: ShardArrays,
     scratch: Scratch,
     low: i64,
     high: i64,
     depth: i64,
-    at: i64,
-    before: i64,
-    left: i64,
+    shared_bytes: i64,
+    previous_letter: i64,
+    errors_left: i64,
 ) -> i64:
-    """Add the words of [low, high), which share `depth` letters in `at` bytes, that are near the text."""
+    """Add the words near the text from [low, high), which share `depth` letters in `shared_bytes` bytes.
+
+    `scratch.heap` contains the distance table, `scratch.block` the letters of the text. `errors_left` is the result of
+    `fill_distance_row`. Always returns 0.
+    """
     size: i64 = scratch.near_size
-    most: i64 = scratch.near_most
+    allowed: i64 = scratch.near_most
     row: i64 = depth * (size + 1)
-    if letter(shard, low, at) == 0:
-        if scratch.heap[row + size] <= most:
-            add(scratch, low, scratch.heap[row + size])
+    if letter_of_word(shard, low, shared_bytes) == 0:  # the prefix is a complete word
+        if scratch.heap[row + size] <= allowed:
+            add_near_word(scratch, low, scratch.heap[row + size])
         low += 1
-    if depth == size + most:
+    if depth == size + allowed:
         return 0
-    if left > 0:
+    if errors_left > 0:  # any letter can follow
         while low < high:
-            code: i64 = letter(shard, low, at)
-            end: i64 = child_place(shard, low, high, depth, at, before, code + 1)
+            next_letter: i64 = letter_of_word(shard, low, shared_bytes)
+            end: i64 = child_place(
+                shard, low, high, depth, shared_bytes, previous_letter, next_letter + 1
+            )
             if end <= low:
                 raise_damaged()
-            descend(shard, scratch, low, end, depth, at, before, code)
+            descend(shard, scratch, low, end, depth, shared_bytes, previous_letter, next_letter)
             low = end
         return 0
-    for i in range(depth - most - 1, depth + most + 2):
+    # No further error is allowed, so only letters of the text near this place can follow; equal letters are tried once.
+    for i in range(depth - allowed - 1, depth + allowed + 2):
         if low >= high:
             break
-        if not follows(scratch, depth, i, before):
+        if not can_follow(scratch, depth, i, previous_letter):
             continue
-        known: i64 = 0
-        for other in range(0 if depth < most + 1 else depth - most - 1, i):
-            if scratch.block[other] == scratch.block[i]:
-                known |= follows(scratch, depth, other, before)
-        if known:
+        was_followed: i64 = 0
+        for earlier in range(0 if depth < allowed + 1 else depth - allowed - 1, i):
+            if scratch.block[earlier] == scratch.block[i]:
+                was_followed |= can_follow(scratch, depth, earlier, previous_letter)
+        if was_followed:
             continue
-        code = scratch.block[i]
-        first: i64 = child_place(shard, low, high, depth, at, before, code)
-        end = child_place(shard, first, high, depth, at, before, code + 1)
+        next_letter = scratch.block[i]
+        first: i64 = child_place(
+            shard, low, high, depth, shared_bytes, previous_letter, next_letter
+        )
+        end = child_place(shard, first, high, depth, shared_bytes, previous_letter, next_letter + 1)
         if first < end:
-            descend(shard, scratch, first, end, depth, at, before, code)
+            descend(shard, scratch, first, end, depth, shared_bytes, previous_letter, next_letter)
     return 0
 
 
-def follows(scratch: Scratch, depth: i64, i: i64, before: i64) -> i64:
-    """1 where letter `i` of the text may be the next one, if no further error is allowed.
+def can_follow(scratch: Scratch, depth: i64, i: i64, previous_letter: i64) -> i64:
+    """1 if letter `i` of the text can be the next letter of a word without a further error, else 0.
 
-    It stands where it is expected by a cell of the last row or, the second of two that are swapped, by one of the row
-    before.
+    Either a cell of the last row expects it, or it completes a swap and a cell of the row before expects it.
     """
     size: i64 = scratch.near_size
     half: i64 = scratch.near_half
-    most: i64 = scratch.near_most
+    allowed: i64 = scratch.near_most
     if i < 0 or i >= size:
         return 0
     table = scratch.heap
     row: i64 = depth * (size + 1)
-    if table[row + i] <= most - (i + 1 < half):
+    if table[row + i] <= allowed - (i + 1 < half):
         return 1
-    if depth < 1 or i + 1 >= size or scratch.block[i + 1] != before:
+    if depth < 1 or i + 1 >= size or scratch.block[i + 1] != previous_letter:
         return 0
-    return table[row - size - 1 + i] < most - (i + 2 < half)
+    return table[row - size - 1 + i] < allowed - (i + 2 < half)
 
 
 def descend(
@@ -228,20 +266,28 @@ def descend(
     low: i64,
     high: i64,
     depth: i64,
-    at: i64,
-    before: i64,
-    code: i64,
+    shared_bytes: i64,
+    previous_letter: i64,
+    next_letter: i64,
 ) -> i64:
-    """Walk the words of [low, high), whose next letter is `code`, unless all of them are too far."""
-    left: i64 = fill_row(scratch, scratch.near_half, depth + 1, code, before)
-    if left >= 0:
-        next_at: i64 = at + letter_size(code >> 24)
-        walk(shard, scratch, low, high, depth + 1, next_at, code, left)
+    """Add the near words of [low, high), whose next letter is `next_letter`, unless their prefix is too far.
+
+    The words share `depth` letters before it, in `shared_bytes` bytes; `walk_prefix` continues with the longer prefix.
+    Always returns 0.
+    """
+    errors_left: i64 = fill_distance_row(
+        scratch, scratch.near_half, depth + 1, next_letter, previous_letter
+    )
+    if errors_left >= 0:
+        next_shared_bytes: i64 = shared_bytes + letter_size(next_letter >> 24)
+        walk_prefix(
+            shard, scratch, low, high, depth + 1, next_shared_bytes, next_letter, errors_left
+        )
     return 0
 
 
-def add(scratch: Scratch, word: i64, distance: i64) -> i64:
-    """Write a word to the found rows, if there is room."""
+def add_near_word(scratch: Scratch, word: i64, distance: i64) -> i64:
+    """Add a word to the found rows if there is room, with its distance in `found_tie`. Always returns 0."""
     if scratch.used < scratch.found_size:
         scratch.found_shard[scratch.used] = scratch.near_shard
         scratch.found_row[scratch.used] = word
@@ -251,26 +297,32 @@ def add(scratch: Scratch, word: i64, distance: i64) -> i64:
 
 
 def distance_of(shard: ShardArrays, scratch: Scratch, place: i64) -> i64:
-    """The distance of the word that begins at the byte `place`; more than is allowed if it is so much longer."""
+    """The number of errors between the text and the word that begins at the byte `place`.
+
+    If the word is too long, this is one more than the allowed errors. The distance table is filled letter by letter.
+    """
     size: i64 = scratch.near_size
-    most: i64 = scratch.near_most
+    allowed: i64 = scratch.near_most
     stop: i64 = place
     while stop < shard.words_size and shard.words[stop] != WORD_END:
         stop += 1
     depth: i64 = 0
-    before: i64 = 0
-    code: i64 = letter_at(shard, place, stop)
-    while code and depth < size + most:
+    previous_letter: i64 = 0
+    next_letter: i64 = letter_at(shard, place, stop)
+    while next_letter and depth < size + allowed:
         depth += 1
-        fill_row(scratch, 0, depth, code, before)
-        place += letter_size(code >> 24)
-        before = code
-        code = letter_at(shard, place, stop)
-    return most + 1 if code else scratch.heap[depth * (size + 1) + size]
+        fill_distance_row(scratch, 0, depth, next_letter, previous_letter)
+        place += letter_size(next_letter >> 24)
+        previous_letter = next_letter
+        next_letter = letter_at(shard, place, stop)
+    return allowed + 1 if next_letter else scratch.heap[depth * (size + 1) + size]
 
 
-def beginning_of(shard: ShardArrays, place: i64, least: i64, greatest: i64) -> i64:
-    """Where a word begins that has `least` to `greatest` letters before the byte `place`; -1 if it has others."""
+def word_start_before(shard: ShardArrays, place: i64, least: i64, greatest: i64) -> i64:
+    """The start of the word that contains the byte `place`.
+
+    -1 unless the word has `least` to `greatest` letters before `place`.
+    """
     count: i64 = 0
     while place and shard.words[place - 1] != WORD_END and count <= greatest:
         place -= 1
@@ -280,114 +332,114 @@ def beginning_of(shard: ShardArrays, place: i64, least: i64, greatest: i64) -> i
 
 
 def add_endings(shard: ShardArrays, scratch: Scratch, first: i64, end: i64) -> i64:
-    """Add the words that end with suffixes [first, end) after about as many letters as the first half has.
+    """Add the near words with one of the suffixes [first, end) after about as many letters as the first half has.
 
-    Those that the walk has found are left out.
+    Words of the shard that `walk_prefix` has added are left out. Always returns 0.
     """
     half: i64 = scratch.near_half
-    most: i64 = scratch.near_most
-    known: i64 = scratch.used
-    while known and scratch.found_shard[known - 1] == scratch.near_shard:
-        known -= 1
-    walked: i64 = scratch.used
+    allowed: i64 = scratch.near_most
+    shard_first: i64 = scratch.used
+    while shard_first and scratch.found_shard[shard_first - 1] == scratch.near_shard:
+        shard_first -= 1
+    shard_end: i64 = scratch.used
     for index in range(first, end):
         place: i64 = shard.suffixes[index]
         if place >= shard.words_size:
             raise_damaged()
-        begin: i64 = beginning_of(shard, place, half - most, half + most)
-        if begin < 0:
+        word_start: i64 = word_start_before(shard, place, half - allowed, half + allowed)
+        if word_start < 0:
             continue
-        found: i64 = distance_of(shard, scratch, begin)
-        if found > most:
+        distance: i64 = distance_of(shard, scratch, word_start)
+        if distance > allowed:
             continue
-        word: i64 = owner_of(shard, place)
-        for i in range(known, walked):
+        word: i64 = word_at(shard, place)
+        for i in range(shard_first, shard_end):
             if scratch.found_row[i] == word:
-                found = most + 1
-        if found <= most:
-            add(scratch, word, found)
+                distance = allowed + 1
+        if distance <= allowed:
+            add_near_word(scratch, word, distance)
     return 0
 
 
-def near_in_shard(shard: ShardArrays, question: KernelQuery, scratch: Scratch) -> i64:
+def collect_in_shard(shard: ShardArrays, question: KernelQuery, scratch: Scratch) -> i64:
     """Add the near words of a shard.
 
-    The second half is what few words end with; if all ends are frequent, the words are walked for all errors.
+    The second half begins where at most NEAR_ENDINGS words share the end of the text; if all ends are more frequent,
+    `walk_prefix` covers all errors. Always returns 0.
     """
     half: i64 = scratch.near_size >> 1
-    at: i64 = 0
+    ending_start: i64 = 0
     for i in range(half):
-        at += letter_size(scratch.block[i] >> 24)
+        ending_start += letter_size(scratch.block[i] >> 24)
     first: i64 = 0
     end: i64 = 0
-    while half >= NEAREST_HALF:
-        # The END of the word with it.
-        rest: i64 = question.text_size + 1 - at
-        low: u64 = suffix_key(question.text, at, rest)
+    while half >= LEAST_FIRST_HALF:
+        ending_size: i64 = question.text_size + 1 - ending_start  # with the END of the word
+        low: u64 = suffix_key(question.text, ending_start, ending_size)
         high: u64 = low + 1
-        if rest < 8:
-            high = low + (cython.cast(u64, 1) << (8 * (8 - rest)))
-        if rest > SUFFIX_BYTES:
-            rest = SUFFIX_BYTES
-        first = first_suffix(shard, low, question.text, at, rest)
-        end = last_suffix(shard, first, high, question.text, at, rest)
+        if ending_size < 8:
+            high = low + (cython.cast(u64, 1) << (8 * (8 - ending_size)))
+        if ending_size > SUFFIX_BYTES:
+            ending_size = SUFFIX_BYTES
+        first = first_suffix(shard, low, question.text, ending_start, ending_size)
+        end = end_of_suffixes(shard, first, high, question.text, ending_start, ending_size)
         if end - first <= NEAR_ENDINGS:
             break
         half -= 1
-        at -= letter_size(scratch.block[half] >> 24)
-    if half < NEAREST_HALF:
+        ending_start -= letter_size(scratch.block[half] >> 24)
+    if half < LEAST_FIRST_HALF:
         half = 0
     scratch.near_half = half
-    walk(shard, scratch, 0, shard.word_count, 0, 0, 0, scratch.near_most)
+    walk_prefix(shard, scratch, 0, shard.word_count, 0, 0, 0, scratch.near_most)
     if half:
         add_endings(shard, scratch, first, end)
     return 0
 
 
-def near_words(table: Table, question: KernelQuery, scratch: Scratch, most: i64) -> i64:
-    """Write the words within a distance of the text to the found rows: shard, word, distance; returns their number.
+def collect_near_words(table: Table, question: KernelQuery, scratch: Scratch, allowed: i64) -> i64:
+    """Write the words within a distance of the text to the result rows (shard, word, distance); returns their number.
 
-    The text is one word of at most 30 letters; an END follows it.
+    The text is a single word of at most 30 letters; an END follows it.
     """
-    size: i64 = 0
-    at: i64 = 0
-    while at < question.text_size:
-        letter_bytes: i64 = letter_size(question.text[at])
-        code: i64 = 0
+    letter_count: i64 = 0
+    byte_offset: i64 = 0
+    while byte_offset < question.text_size:
+        letter_bytes: i64 = letter_size(question.text[byte_offset])
+        letter: i64 = 0
         for i in range(4):
-            code <<= 8
-            if i < letter_bytes and at + i < question.text_size:
-                code |= question.text[at + i]
-        scratch.block[size] = code
-        scratch.heap[size] = size
-        size += 1
-        at += letter_bytes
-    scratch.heap[size] = size
+            letter <<= 8
+            if i < letter_bytes and byte_offset + i < question.text_size:
+                letter |= question.text[byte_offset + i]
+        scratch.block[letter_count] = letter
+        scratch.heap[letter_count] = letter_count  # the distance row of the empty prefix
+        letter_count += 1
+        byte_offset += letter_bytes
+    scratch.heap[letter_count] = letter_count
     scratch.used = 0
-    scratch.near_size = size
-    scratch.near_most = most
+    scratch.near_size = letter_count
+    scratch.near_most = allowed
     for i in range(question.shard_count):
         shard = table.shards[question.shards[i]]
         if shard.word_count:
             if not shard.beginnings[ONE_BYTE * ONE_BYTE + 1]:
                 set_beginnings(shard)
             scratch.near_shard = question.shards[i]
-            near_in_shard(shard, question, scratch)
+            collect_in_shard(shard, question, scratch)
     return scratch.used
 
 
 def run(table: Address, question: Address, scratch: Address, text: bytes, most: int) -> int:
-    """`near_words` for Python; frees Python's lock.
+    """`collect_near_words` for Python, up to the distance `most`; releases Python's lock.
 
     Raises:
-        CorruptError: a shard refers to what it does not have.
+        CorruptError: a shard refers to a word, row or text that it does not have.
     """
     generation: Table = cython.cast(Table, table)
-    asked: KernelQuery = cython.cast(KernelQuery, question)
+    kernel_question: KernelQuery = cython.cast(KernelQuery, question)
     memory: Scratch = cython.cast(Scratch, scratch)
     allowed: i64 = most
-    found: i64 = 0
-    asked.text = text
+    count: i64 = 0
+    kernel_question.text = text
     with cython.nogil:
-        found = near_words(generation, asked, memory, allowed)
-    return found  # noqa: RET504 (with the lock, into a Python number)
+        count = collect_near_words(generation, kernel_question, memory, allowed)
+    return count  # noqa: RET504 (with the lock, into a Python number)

@@ -1,5 +1,5 @@
 """Verification of a shard against the invariants of FORMAT.md §9, slowly and independently of digests.
 
-`contents` decodes all companies of the shard; `invariants` has the writer compute the shard from them again, compares
-both value by value, and checks the orders and names without the writer, too.
+`contents` decodes all companies of the shard; `invariants` lets the writer compute the shard from them again and
+compares both value by value. It also checks the orders and names without the writer.
 """

@@ -1,4 +1,4 @@
-"""The columns of a shard, read from its records: the input of the writer that made it."""
+"""The columns of a shard, decoded from its records: the input of its writer."""
 
 from array import array
 from collections.abc import Iterator
@@ -19,15 +19,15 @@ from shards.reader.shard import Shard
 from shards.writing.name_index import FormerNames
 from shards.writing.writer import Columns
 
-# Rows that are read together, to bound the number of Python objects.
+# Rows per batch, to limit the number of Python objects.
 BATCH: Final = 4_096
 # The fields of the text columns.
-_TEXTS: Final = {
+_TEXT_FIELDS: Final = {
     "forme": "forme", "nace": "nace_code", "ville": "ville", "code_postal": "code_postal",
     "tranche": "tranche_effectif",
 }  # fmt: skip
 # The fields that the rate of total assets depends on.
-_RATE: Final = ("devise", "unite_mult", "exercice_actif")
+_RATE_FIELDS: Final = ("devise", "unite_mult", "exercice_actif")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +35,8 @@ class Contents:
     """All companies of a shard.
 
     Attributes:
-        columns: the input of the writer. Share capital and total assets in euros are those of the shard, because no
-            record has them.
+        columns: the input of the writer. Share capital and total assets in euros are read from indexes of the shard,
+            because records do not have them.
         actif: total assets as published; null is NaN.
         rates: the currency, the unit and the year of total assets.
     """
@@ -53,7 +53,9 @@ def batches(count: int) -> Iterator[range]:
 
 
 def read(shard: Shard) -> Contents:
-    """Decode all records of `shard`.
+    """Decode all records of `shard` into the columns from which the writer made it, to write its tables again.
+
+    Capital and total assets in euros are not in the records, so they are read from the tables.
 
     Raises:
         CorruptError: names the first record that is damaged.
@@ -63,9 +65,9 @@ def read(shard: Shard) -> Contents:
     effectif, dates, score = array("i"), array("i"), array("h")
     ca_eur, actif = array("d"), array("d")
     numbers: list[tuple[int, str]] = []
-    texts = {name: _NumberedValues() for name in _TEXTS}
+    texts = {name: _NumberedValues() for name in _TEXT_FIELDS}
     rates = _NumberedValues()
-    for row, company in _companies(shard):
+    for row, company in _decode_companies(shard):
         ids += company["id"].encode() + END
         noms += company["nom"].encode() + END
         for name in company["noms_anterieurs"] or ():
@@ -74,25 +76,25 @@ def read(shard: Shard) -> Contents:
         numbers += [(row, company[name]) for name in codes.ALIASES if company[name] is not None]
         etat.append(STATES.index(company["etat"] or STATES[UNKNOWN]))
         site_web.append(company["site_web"] is not None)
-        effectif.append(_known(company["effectif"], format.EFFECTIF_NULL))
+        effectif.append(_none_to_null(company["effectif"], format.EFFECTIF_NULL))
         dates.append(sort_keys.date_key(company["date_creation"]))
         score.append(company["score"])
-        ca_eur.append(_known(company["ca_eur"], nan))
-        actif.append(_known(company["total_actif_last"], nan))
-        for name, field in _TEXTS.items():
+        ca_eur.append(_none_to_null(company["ca_eur"], nan))
+        actif.append(_none_to_null(company["total_actif_last"], nan))
+        for name, field in _TEXT_FIELDS.items():
             texts[name].append(company[field])
-        rates.append(", ".join(str(company[field]) for field in _RATE))
+        rates.append(", ".join(str(company[field]) for field in _RATE_FIELDS))
     distinct = {name: column.distinct() for name, column in texts.items()}
-    every = np.arange(shard.rows, dtype=np.uint32)
+    all_rows = np.arange(shard.rows, dtype=np.uint32)
     columns = Columns(
-        ids=_texts(ids),
-        noms=_texts(noms),
-        former=FormerNames(_texts(former), np.asarray(former_rows)),
+        ids=_split_texts(ids),
+        noms=_split_texts(noms),
+        former=FormerNames(_split_texts(former), np.asarray(former_rows)),
         cells=[(c.secteur, c.sous_secteur, c.stop - c.start) for c in shard.layout.cells],
         ca_eur=np.asarray(ca_eur),
         effectif=np.asarray(effectif),
         dates=np.asarray(dates),
-        capital_eur=-shard.keys("capital_desc", every),
+        capital_eur=-shard.keys("capital_desc", all_rows),
         score=np.asarray(score),
         site_web=np.asarray(site_web, bool),
         etat=np.asarray(etat),
@@ -105,21 +107,23 @@ def read(shard: Shard) -> Contents:
 
 
 class _NumberedValues:
-    """A text column whose distinct values are numbered as they come."""
+    """A text column whose distinct values are numbered in the order of their first rows."""
 
     def __init__(self) -> None:
         self._numbers: dict[str | None, int] = {}
         self._rows = array("I")
 
     def append(self, value: str | None) -> None:
+        """Add the value of the next row."""
         self._rows.append(self._numbers.setdefault(value, len(self._numbers)))
 
     def distinct(self) -> DistinctValues:
+        """The distinct values, and the number of the value of each row."""
         return DistinctValues(list(self._numbers), np.asarray(self._rows))
 
 
-def _companies(shard: Shard) -> Iterator[tuple[int, dict[str, Any]]]:
-    """All rows with their companies."""
+def _decode_companies(shard: Shard) -> Iterator[tuple[int, dict[str, Any]]]:
+    """All rows with their companies, decoded from the records."""
     shard.file.expect_scans(frames=True)
     for rows in batches(shard.rows):
         for row, text in zip(rows, shard.records(rows, coordonnees=True), strict=True):
@@ -136,12 +140,13 @@ def _companies(shard: Shard) -> Iterator[tuple[int, dict[str, Any]]]:
             yield row, company
 
 
-def _known(value: float | None, null: float) -> Any:
+def _none_to_null(value: float | None, null: float) -> Any:
+    """The value, or `null` (the value that stands for null in a column) for None."""
     return null if value is None else value
 
 
-def _texts(ended: bytearray) -> Texts:
-    """The texts, each of which is followed by END."""
+def _split_texts(ended: bytearray) -> Texts:
+    """The texts in `ended`, where an END follows each text."""
     data = bytes(ended)
     ends = np.flatnonzero(np.frombuffer(data, np.uint8) == END[0]) + 1
     return Texts(data, np.append(0, ends).astype(np.uint32))

@@ -1,9 +1,8 @@
-"""Verification of shards against the invariants of FORMAT.md §9, but for the last: a file alone cannot show that one.
+"""Verification of shards against the invariants of FORMAT.md §9 that a single shard can show.
 
-A digest shows that a file is the one that was built; this shows that it was built correctly: the writer computes all
-indexes again from the records, and each value is compared with that of the file. `python -m shards verify`, the nightly
-run and tests run it. It takes nine minutes of one core and 1.7 GiB for 18.7 million companies in one process; several
-shards may be checked in parallel.
+A digest shows that a file is unchanged since it was built. This module checks that it was built correctly: the writer
+computes all indexes again from the records, and each value is compared with the value in the file. `python -m shards
+verify`, the nightly run and tests use it. Several shards can be checked in parallel; shards/README.md has the time.
 """
 
 from collections import Counter
@@ -54,7 +53,7 @@ def verify(
     """Check every shard of `generation`, the counts of `reference.json`, and the order of its groups.
 
     Args:
-        checked: files that were checked already as part of another generation; the files checked now are added.
+        checked: files that were already checked as part of another generation; the files checked now are added.
         jobs: the number of processes, each of which checks one shard at a time.
         done: called after each of `generation.shards`.
 
@@ -63,26 +62,36 @@ def verify(
         GenerationError: a process died.
     """
     checked = set() if checked is None else checked
-    left = {inode_of(shard.path): shard for shard in generation.shards.values()}
-    left = {inode: shard for inode, shard in left.items() if inode not in checked}
-    for _ in range(len(generation.shards) - len(left)):
+    unchecked = {inode_of(shard.path): shard for shard in generation.shards.values()}
+    unchecked = {inode: shard for inode, shard in unchecked.items() if inode not in checked}
+    for _ in range(len(generation.shards) - len(unchecked)):
         done()
-    _check_all(list(left.values()), jobs, done)
-    checked.update(left)
-    groups.check(groups.read(generation.folder / groups.GROUPS))
+    _check_all(list(unchecked.values()), jobs, done)
+    checked.update(unchecked)
+    groups.check_order(groups.read(generation.folder / groups.GROUPS))
     for iso2, shard in generation.shards.items():
-        counted = {
+        reference_counts = {
             (cell.secteur, cell.sous_secteur): cell.n for cell in generation.reference.counts[iso2]
         }
         cells = shard.layout.cells
-        stored = {(cell.secteur, cell.sous_secteur): cell.stop - cell.start for cell in cells}
-        if counted != stored:
+        stored_counts = {
+            (cell.secteur, cell.sous_secteur): cell.stop - cell.start for cell in cells
+        }
+        if reference_counts != stored_counts:
             raise CorruptError(
-                f"{shard.path}: its cells are not those that reference.json counts; build or fetch the generation again"
+                f"{shard.path}: the counts of its cells differ from reference.json; build or fetch the generation again"
             )
 
 
 def _check_all(shards: Sequence[Shard], jobs: int, done: Callable[[], object]) -> None:
+    """Check shards in this process if `jobs` is 1, else in `jobs` other processes, the largest shard first.
+
+    `done` is called after each shard.
+
+    Raises:
+        CorruptError: names the first broken invariant.
+        GenerationError: a process was killed.
+    """
     if jobs == 1:
         for shard in shards:
             check(shard)
@@ -104,6 +113,7 @@ def _check_all(shards: Sequence[Shard], jobs: int, done: Callable[[], object]) -
 
 
 def _check_file(path: Path) -> None:
+    """Check the shard at `path`, in a process of the pool."""
     with Shard(path) as shard:
         check(shard)
 
@@ -125,13 +135,19 @@ def check(shard: Shard) -> None:
 
 
 def _faults(shard: Shard) -> Iterator[str]:
+    """Messages about the broken invariants of a shard; the first checks are those that later checks rely on.
+
+    Most tables are checked by writing them again from the decoded records: `_ComparedTables` raises CorruptError at the
+    first difference.
+    """
     for name in shard.file.misplaced_values():
-        yield f"{name} does not lie at its place in the file"
+        yield f"{name} is not at its place in the file"
     yield from _chunk_faults(shard)
     yield from _length_faults(shard)
     decoded = contents.read(shard)
     yield from _amount_faults(decoded)
     yield from _ratio_faults(shard)
+    # The writer writes all other tables again, from the decoded records, and `tables` compares each entry.
     tables, last_year = _ComparedTables(shard), LastYearRatios(_ratio_arrays(shard))
     indexed = writer.append_indexes(tables, shard.iso2, decoded.columns)
     writer.append_columns(tables, decoded.columns, indexed, shard.statement_rows, last_year)
@@ -142,9 +158,10 @@ def _faults(shard: Shard) -> Iterator[str]:
 
 
 class _ComparedTables:
-    """The tables of a shard that is written again: each entry is compared with that of the file."""
+    """A writer's target that compares each entry of a shard that is written again with the entry in the file."""
 
     def __init__(self, shard: Shard) -> None:
+        """Read the values of `meta`, which are not in the map; `_entries` counts compared entries by table."""
         self._shard = shard
         self._meta = shard_file.read_meta(shard.path)
         self._entries = Counter[bytes]()
@@ -164,7 +181,7 @@ class _ComparedTables:
             if table in (format.COLUMN, format.RANK) and value:
                 where = f"row {byte * self._shard.rows // len(value)}"
             raise CorruptError(
-                f"{self._shard.path}: {table.decode()} {key.decode()} is not that of the records, from {where} on; "
+                f"{self._shard.path}: {table.decode()} {key.decode()} differs from the records, from {where} on; "
                 "build or fetch the generation again"
             )
 
@@ -187,22 +204,22 @@ def _first_difference(stored: Value, expected: Value) -> int | None:
 
 
 def _chunk_faults(shard: Shard) -> Iterator[str]:
-    """Check that records and statements follow each other in their chunks, and are of rows that exist."""
+    """Check that records and statements are consecutive in their chunks, and belong to rows that exist."""
     for name, frames, count in (
         ("records", shard.frames, shard.rows),
         ("statements", shard.statements, len(shard.statement_rows)),
     ):
         if len(frames) != count:
             yield f"there are {len(frames)} {name} for {count} rows"
-        elif (chunk := frames.out_of_order()) is not None:
-            yield f"the {name} of chunk {chunk} do not follow each other"
+        elif (chunk := frames.first_misplaced_chunk()) is not None:
+            yield f"the {name} of chunk {chunk} are not consecutive"
     rows = shard.statement_rows
     if len(rows) and (int(rows[-1]) >= shard.rows or not (rows[1:] > rows[:-1]).all()):
         yield "there are statements of a row that does not exist, or in another order"
 
 
 def _length_faults(shard: Shard) -> Iterator[str]:
-    """Check that the arrays that the writer gets from the shard have a value for each row."""
+    """Check that the arrays of the shard that the writer reuses have a value for each row."""
     for name, values, count in (
         ("rank capital_desc", shard.rank("capital_desc"), shard.rows),
         ("column actif", shard.codes("actif"), shard.rows),
@@ -216,19 +233,23 @@ def _length_faults(shard: Shard) -> Iterator[str]:
 
 
 def _ratio_arrays(shard: Shard) -> dict[str, NDArray[Any]]:
+    """The year and the ratios of each row with statements, as the shard stores them."""
     arrays = {code: shard.ratio(code) for code in stored_codes()}
     return {format.YEARS.decode(): shard.ratio_years, **arrays}
 
 
-# -- checks without the writer, which would write its own faults again -------------------------
+# -- checks without the writer, which would repeat its own faults -------------------------
 
 
 def _name_faults(shard: Shard, columns: Columns) -> Iterator[str]:
-    """Check along the order `nom` that it ascends, and that the words of each row are those of its names."""
+    """Check that the order `nom` ascends, and that the words of each row are the words of its names.
+
+    The names are those of the records: the present name, then the former names that have words.
+    """
     order, former = shard.order("nom"), columns.former
-    before: tuple[bytes, ...] = ()
-    for places in contents.batches(shard.rows):
-        rows = order[places.start : places.stop]
+    previous_key: tuple[bytes, ...] = ()
+    for batch in contents.batches(shard.rows):
+        rows = order[batch.start : batch.stop]
         firsts, ends = (former.rows.searchsorted(rows, side).tolist() for side in ("left", "right"))
         for row, names, first, end in zip(
             rows.tolist(), lookups.folded_names(shard.words, rows), firsts, ends, strict=True
@@ -236,11 +257,11 @@ def _name_faults(shard: Shard, columns: Columns) -> Iterator[str]:
             published = columns.noms[row], *(former.noms[number] for number in range(first, end))
             folded = [fold(name.decode()).encode() for name in published]
             if names != [folded[0], *filter(None, folded[1:])]:
-                yield f"the words of row {row} are not those of its names"
+                yield f"the words of row {row} are not the words of its names"
             key = (folded[0], published[0], columns.ids[row])
-            if key <= before:
+            if key <= previous_key:
                 yield f"order nom does not follow the names at row {row}"
-            before = key
+            previous_key = key
 
 
 def _suffix_faults(shard: Shard) -> Iterator[str]:
@@ -255,66 +276,77 @@ def _suffix_faults(shard: Shard) -> Iterator[str]:
 
 
 def _order_faults(shard: Shard, columns: Columns) -> Iterator[str]:
-    """Check the orders, the lists of their first rows and the index of identifiers: that of `nom` is right by now."""
+    """Check the orders, the lists of their first rows and the index of identifiers; `nom` was checked before.
+
+    The rows are sorted here by other means than in the writer, because the writer would repeat its own faults.
+    """
     ids = np.array(bytes(columns.ids.data).split(END)[:-1], dtype=bytes)
     folded = np.array([fold_id(text.decode()).encode() for text in ids.tolist()], dtype=bytes)
     if not np.array_equal(np.argsort(folded, kind="stable"), shard.idents.rows):
         yield "the identifiers are not in order"
-    by_id = sort_keys.ranks(np.argsort(ids, kind="stable").astype(np.uint32))
-    known = columns.effectif != format.EFFECTIF_NULL, columns.dates != format.DATE_NULL
+    id_ranks = sort_keys.ranks(np.argsort(ids, kind="stable").astype(np.uint32))
+    has_value = columns.effectif != format.EFFECTIF_NULL, columns.dates != format.DATE_NULL
     keys = {
         "ca_desc": -columns.ca_eur,
         "ca_asc": columns.ca_eur,
         "capital_desc": -columns.capital_eur,
-        "effectif_desc": np.where(known[0], -columns.effectif.astype(np.float64), np.nan),
-        "recent": np.where(known[1], -columns.dates.astype(np.float64), np.nan),
+        "effectif_desc": np.where(has_value[0], -columns.effectif.astype(np.float64), np.nan),
+        "recent": np.where(has_value[1], -columns.dates.astype(np.float64), np.nan),
         "score": -columns.score,
     }
     for tri in ORDERS:
         order = shard.order(tri)
-        every = np.lexsort((by_id, keys[tri])).astype(np.uint32) if tri in keys else order
-        if not np.array_equal(order, every[: len(order)]):
+        # Only `nom` has no keys here, so its stored order is taken as it is.
+        all_ordered = np.lexsort((id_ranks, keys[tri])).astype(np.uint32) if tri in keys else order
+        if not np.array_equal(order, all_ordered[: len(order)]):
             yield f"order {tri} does not follow the records"
-        places = sort_keys.ranks(every)
+        places = sort_keys.ranks(all_ordered)
         for part in cells.listed_parts(shard.layout):
-            first = every[np.sort(places[part.start : part.stop])[: format.TOP_ROWS]]
-            if not np.array_equal(shard.first_rows(part, tri), first):
-                yield f"the list of {part.place} in order {tri} does not begin it"
+            first_rows = all_ordered[np.sort(places[part.start : part.stop])[: format.TOP_ROWS]]
+            if not np.array_equal(shard.first_rows(part, tri), first_rows):
+                yield f"the list of {part.place} in order {tri} does not have its first rows"
 
 
-# -- values that the writer gets from the shard ------------------------------------------------
+# -- values of the shard that the writer reuses ------------------------------------------------
 
 
-# Half a cent, and what floats lose on it.
+# The greatest rounding error of an amount in euros: half a cent, and a little for floats.
 _ROUNDED: Final = 0.00501
+# The greatest rounding error of a computation with floats, relative to its result.
 _TOLERANCE: Final = 1e-9
 
 
 def _amount_faults(decoded: Contents) -> Iterator[str]:
-    """Check that total assets in euros are the published ones at one rate, by currency, unit and year."""
+    """Check that total assets in euros are the published amounts at one rate per currency, unit and year.
+
+    The rate of a group of companies is computed from its greatest amount, because rounding changes this amount least.
+    """
     euros = decoded.columns.actif_eur
-    known = ~np.isnan(euros)
-    for group, about in enumerate(decoded.rates.values):
+    has_euros = ~np.isnan(euros)
+    for group, rate_text in enumerate(decoded.rates.values):
         rows = np.flatnonzero(decoded.rates.numbers == group)
         published = decoded.actif[rows]
-        there = known[rows]
-        if (there & np.isnan(published)).any():
-            yield f"total assets of a company with {about} that publishes none"
-        there &= ~np.isnan(published)
-        if not there.any():
+        is_converted = has_euros[rows]
+        if (is_converted & np.isnan(published)).any():
+            yield f"total assets in euros of a company with {rate_text} that publishes no total assets"
+        is_converted &= ~np.isnan(published)
+        if not is_converted.any():
             continue
-        if (~there & ~np.isnan(published)).any():
-            yield f"total assets with {about} have an amount in euros at some companies only"
-        published, found = published[there], euros[rows][there]
+        if (~is_converted & ~np.isnan(published)).any():
+            yield f"total assets with {rate_text} have an amount in euros for some companies only"
+        published, converted = published[is_converted], euros[rows][is_converted]
         greatest = int(np.argmax(np.abs(published)))
-        rate = found[greatest] / published[greatest] if published[greatest] else 0.0
-        error = _ROUNDED * (1 + np.abs(published) / max(1.0, abs(published[greatest])))
-        if (np.abs(found - rate * published) > error + _TOLERANCE * np.abs(found)).any():
-            yield f"total assets with {about} are not converted at one rate"
+        rate = converted[greatest] / published[greatest] if published[greatest] else 0.0
+        # The rate is computed from a rounded amount, so the error of other amounts grows with their size.
+        most_error = _ROUNDED * (1 + np.abs(published) / max(1.0, abs(published[greatest])))
+        if (
+            np.abs(converted - rate * published) > most_error + _TOLERANCE * np.abs(converted)
+        ).any():
+            yield f"total assets with {rate_text} are not converted at one rate"
 
 
 def _ratio_faults(shard: Shard) -> Iterator[str]:
-    """Check that ratios are those of the statements; not amounts, because a rate may have been revised since."""
+    """Check that ratios follow from the statements, except amounts in euros, whose rate can have been revised."""
     columns = {code: shard.ratio(code) for code in stored_codes() if ratios()[code].unite != "EUR"}
     for place, row in enumerate(shard.statement_rows.tolist()):
         year, expected = accounts.last_year(record.lines(shard.comptes(row)))
@@ -322,10 +354,11 @@ def _ratio_faults(shard: Shard) -> Iterator[str]:
             yield f"row {row} has ratios of {shard.ratio_years[place]}, its last year is {year}"
         for code, values in columns.items():
             if not _are_alike(float(values[place]), expected[code]):
-                yield f"ratio {code} of row {row} is not that of its statements"
+                yield f"ratio {code} of row {row} does not follow from its statements"
 
 
-def _are_alike(value: float, other: float) -> bool:
-    return (isnan(value) and isnan(other)) or isclose(
-        value, other, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE
+def _are_alike(stored: float, expected: float) -> bool:
+    """Whether two ratios are equal up to rounding errors, or both have no value (NaN)."""
+    return (isnan(stored) and isnan(expected)) or isclose(
+        stored, expected, rel_tol=_TOLERANCE, abs_tol=_TOLERANCE
     )

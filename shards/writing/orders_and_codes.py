@@ -15,13 +15,13 @@ from shards.codec import bands, cells, codes, sort_keys, strings
 from shards.codec.arrays import Rows
 from shards.codec.cells import Cell, Layout
 from shards.codec.codes import COMPARED, DistinctValues
-from shards.codec.sort_keys import KeyRuns, Keys
+from shards.codec.sort_keys import KeyRuns, SortKeys
 from shards.codec.strings import END
 from shards.errors import OutOfOrderError
 from shards.query import ORDERS
 
-# A list of more than so many times TOP_ROWS ranks is partitioned before it is sorted.
-_CUT: Final = 4
+# If a list has more ranks than this many times TOP_ROWS, a partition before the sort makes the sort faster.
+_PARTITION_FACTOR: Final = 4
 
 
 class IndexEntry(NamedTuple):
@@ -44,41 +44,45 @@ class FactColumns(NamedTuple):
 
 
 def facts(effectif: NDArray[np.int32], site_web: NDArray[np.bool_]) -> FactColumns:
-    """The facts of rows with these headcounts (null: format.EFFECTIF_NULL) and websites."""
-    known = effectif != format.EFFECTIF_NULL
-    ordered = np.sort(effectif[known])
+    """The facts of rows: a number per row that combines headcount and website, so that one test serves both filters.
+
+    A fact is the headcount's place among the distinct headcounts, from 1 on (0: no headcount), plus a bit for a
+    website.
+    """
+    has_headcount = effectif != format.EFFECTIF_NULL
+    ordered = np.sort(effectif[has_headcount])
     distinct = ordered[np.concatenate(([True], ordered[1:] != ordered[:-1]))[: len(ordered)]]
     dtype = format.facts_type(len(distinct))
-    numbers = np.where(known, np.searchsorted(distinct, effectif) + 1, 0)
+    numbers = np.where(has_headcount, np.searchsorted(distinct, effectif) + 1, 0)
     values = numbers | np.where(site_web, format.website_bit(dtype), 0)
     return FactColumns(values.astype(dtype), distinct)
 
 
-def permutations(keys: Mapping[str, Keys], by_name: Rows, by_id: Rows) -> dict[str, Rows]:
+def row_orders(keys: Mapping[str, SortKeys], by_name: Rows, by_id: Rows) -> dict[str, Rows]:
     """The rows in each order, ties in the order of `by_id`."""
-    found: dict[str, Rows] = {"nom": by_name}
+    orders: dict[str, Rows] = {"nom": by_name}
     for tri, (stored, sign) in sort_keys.KEY_OF.items():
-        found[tri] = by_id[np.argsort(sign * keys[stored][by_id], kind="stable")]
-    return found
+        orders[tri] = by_id[np.argsort(sign * keys[stored][by_id], kind="stable")]
+    return orders
 
 
-def key_runs(keys: Mapping[str, Keys], orders: Mapping[str, Rows]) -> dict[str, KeyRuns]:
-    """The distinct keys of each order that has some, with the places where they begin."""
+def key_runs(keys: Mapping[str, SortKeys], orders: Mapping[str, Rows]) -> dict[str, KeyRuns]:
+    """The distinct keys of each order with stored keys, with the places where they begin."""
     return {
-        tri: sort_keys.key_runs(keys[tri][orders[tri][: _count_known(keys[tri])]])
+        tri: sort_keys.key_runs(keys[tri][orders[tri][: _count_not_null(keys[tri])]])
         for tri in sorted(keys)
     }
 
 
 def orders_and_ranks(
-    keys: Mapping[str, Keys],
+    keys: Mapping[str, SortKeys],
     orders: Mapping[str, Rows],
     ranks: Mapping[str, Rows],
-    by_order: Mapping[str, KeyRuns],
+    runs_by_order: Mapping[str, KeyRuns],
 ) -> Iterator[IndexEntry]:
     """The tables `order`, `rank`, `key` and `step`.
 
-    `ca_asc` is `ca_desc` backwards except for its ties: it has an order, but no ranks and no keys of its own.
+    `ca_asc` is `ca_desc` backwards except for ties: it has an order, but no ranks and no keys of its own.
     """
     for tri in sorted(ORDERS):
         yield IndexEntry(
@@ -86,47 +90,50 @@ def orders_and_ranks(
         )
         if tri in sort_keys.RANKED:
             yield IndexEntry(format.RANK, tri.encode(), array_bytes(ranks[tri], format.U4))
-    for tri, runs in by_order.items():
+    for tri, runs in runs_by_order.items():
         yield IndexEntry(format.KEY, tri.encode(), array_bytes(runs.keys, format.KEYS[tri]))
         yield IndexEntry(format.STEP, tri.encode(), array_bytes(runs.places, format.U4))
 
 
-def stored_order(tri: str, keys: Mapping[str, Keys], order: Rows) -> Rows:
-    """The part of an order that is stored: all rows that are not null in it, and TOP_ROWS of the others."""
+def stored_order(tri: str, keys: Mapping[str, SortKeys], order: Rows) -> Rows:
+    """The stored part of an order: all rows that are not null in it, and TOP_ROWS of the null rows."""
     if tri not in sort_keys.KEY_OF:
         return order
     stored, _ = sort_keys.KEY_OF[tri]
-    return order[: _count_known(keys[stored]) + format.TOP_ROWS]
+    return order[: _count_not_null(keys[stored]) + format.TOP_ROWS]
 
 
 def longest_step(turnovers: KeyRuns) -> bytes:
-    """The value `longest` of the table `meta`: the rows of the most frequent turnover."""
+    """The value `longest` of the table `meta`: the number of rows with the most frequent turnover."""
     return array_bytes(np.diff(turnovers.places).max(initial=0), format.U4)
 
 
-def bounds(
-    keys: Mapping[str, Keys], known: FactColumns, orders: Mapping[str, Rows]
+def facts_along_orders(
+    keys: Mapping[str, SortKeys], fact_columns: FactColumns, orders: Mapping[str, Rows]
 ) -> Iterator[IndexEntry]:
-    """The tables `sorted` and `website`: facts and websites along the two orders that have bounds."""
-    bit = format.website_bit(known.values.dtype.str)
-    by_ca = orders["ca_desc"][: _count_known(keys["ca_desc"])]
-    yield IndexEntry(format.SORTED, format.FACTS, known.values[by_ca].tobytes())
+    """The tables `sorted` and `website`, for searches with bounds of turnover or headcount.
+
+    `sorted` has the facts in the order `ca_desc`; `website` has the places of the rows with a website in both orders.
+    """
+    website_bit = format.website_bit(fact_columns.values.dtype.str)
+    by_ca = orders["ca_desc"][: _count_not_null(keys["ca_desc"])]
+    yield IndexEntry(format.SORTED, format.FACTS, fact_columns.values[by_ca].tobytes())
     for name in ("ca_desc", "effectif_desc"):
-        rows = orders[name][: _count_known(keys[name])]
-        with_site = np.flatnonzero(known.values[rows] & bit)
-        yield IndexEntry(format.WEBSITE, name.encode(), array_bytes(with_site, format.U4))
+        rows = orders[name][: _count_not_null(keys[name])]
+        website_places = np.flatnonzero(fact_columns.values[rows] & website_bit)
+        yield IndexEntry(format.WEBSITE, name.encode(), array_bytes(website_places, format.U4))
 
 
 def top_lists(
     orders: Mapping[str, Rows], ranks: Mapping[str, Rows], layout: Layout
 ) -> Iterator[IndexEntry]:
     """The table `top`: the first rows of each order in each sector and cell of TOP_LEAST rows or more."""
-    heads = [
+    lists = [
         orders[tri][_least_ranks(ranks[tri][part.start : part.stop])]
         for part in cells.listed_parts(layout)
         for tri in ORDERS
     ]
-    rows = np.concatenate(heads) if heads else np.empty(0, np.uint32)
+    rows = np.concatenate(lists) if lists else np.empty(0, np.uint32)
     yield IndexEntry(format.TOP, format.ROWS, array_bytes(rows, format.U4))
 
 
@@ -136,13 +143,13 @@ def array_bytes(values: NDArray[Any], dtype: str) -> bytes:
 
 
 def _least_ranks(ranks: Rows) -> Rows:
-    """The least TOP_ROWS of these ranks, ascending."""
-    if len(ranks) > _CUT * format.TOP_ROWS:
+    """The TOP_ROWS least ranks, ascending."""
+    if len(ranks) > _PARTITION_FACTOR * format.TOP_ROWS:
         ranks = np.partition(ranks, format.TOP_ROWS)[: format.TOP_ROWS]
     return np.sort(ranks)[: format.TOP_ROWS]
 
 
-def _count_known(keys: Keys) -> int:
+def _count_not_null(keys: SortKeys) -> int:
     """The number of keys that are not null; they come first in their order."""
     return len(keys) - int(np.count_nonzero(sort_keys.is_null(keys)))
 
@@ -160,7 +167,7 @@ class CodeTables(NamedTuple):
 
 
 class _CodeColumn(NamedTuple):
-    """The codes of the rows, and the text of each code but 0."""
+    """The codes of the rows, and the text of each code except 0."""
 
     codes: NDArray[np.int64]
     texts: list[str]
@@ -178,7 +185,7 @@ def code_tables(
     """All columns of codes of a country.
 
     Args:
-        etat: the place in `query.STATES`, by row.
+        etat: the index in `query.STATES`, by row.
         with_statements: the rows with statements.
         texts: the columns of `codes.COMPARED`.
         actif_eur: total assets in euros and cents; null is NaN.
@@ -190,86 +197,98 @@ def code_tables(
     """
     states = etat.astype(np.uint8)
     states[with_statements] |= codes.STATEMENTS
-    listed = codes.listed_amounts(actif_eur)
-    amounts = codes.amount_codes(actif_eur, listed)
+    amounts_by_code = codes.listed_amounts(actif_eur)
+    amounts = codes.amount_codes(actif_eur, amounts_by_code)
     column: Arrays = {"etat": states, "actif": amounts.astype(format.U4), "tranche": tranche}
     code: Arrays = {
-        "etat.ends": _ends(states, codes.STATE_CODES),
-        "tranche.ends": _ends(tranche, bands.HEADCOUNT_CODES),
-        "actif.amounts": listed.astype("<f8"),
+        "etat.ends": _code_ends(states, codes.STATE_CODES),
+        "tranche.ends": _code_ends(tranche, bands.HEADCOUNT_CODES),
+        "actif.amounts": amounts_by_code.astype("<f8"),
         "actif.known": np.array([np.count_nonzero(amounts)], format.U4),
         "actif.quantiles": quantiles(amounts),
         **{f"{tri}.ends": bands.ends(tri, runs[tri], len(etat)) for tri in bands.BANDED},
     }
-    for name, given in texts.items():
-        found = _code_column(name, given)
-        packed = strings.pack(found.texts)
-        code |= {f"{name}.data": packed.data, f"{name}.starts": packed.starts}
-        code[f"{name}.ends"] = _ends(found.codes, len(found.texts) + 1)
+    for name, values in texts.items():
+        code_column = _code_column(name, values)
+        packed_texts = strings.pack(code_column.texts)
+        code |= {f"{name}.data": packed_texts.data, f"{name}.starts": packed_texts.starts}
+        code[f"{name}.ends"] = _code_ends(code_column.codes, len(code_column.texts) + 1)
         if name == "nace":
-            column[name], pairs = _within_cells(found, layout)
+            column[name], pairs = _number_in_cells(code_column, layout)
             code |= pairs
         else:
-            column[name] = found.codes.astype(codes.code_type(len(found.texts) + 1))
+            column[name] = code_column.codes.astype(codes.code_type(len(code_column.texts) + 1))
         if name == "ville":
-            code |= _spellings(given, found)
+            code |= _spelling_arrays(values, code_column)
     return CodeTables(column, code)
 
 
 def quantiles(amounts: NDArray[np.uint32]) -> Rows:
-    """The codes at even places of the ascending codes that are not null, from the least to the greatest."""
-    known = np.sort(amounts[amounts > 0])
-    if not len(known):
-        return known
-    places = np.linspace(0, len(known) - 1, format.QUANTILES).astype(np.int64)
-    return known[places]
+    """The codes at evenly spaced places of the sorted codes without null, for estimates of the rows within bounds."""
+    ordered = np.sort(amounts[amounts > 0])
+    if not len(ordered):
+        return ordered
+    places = np.linspace(0, len(ordered) - 1, format.QUANTILES).astype(np.int64)
+    return ordered[places]
 
 
-def _code_column(name: str, given: DistinctValues) -> _CodeColumn:
+def _code_column(name: str, values: DistinctValues) -> _CodeColumn:
+    """The code of each row: the place of its compared text in sorted order, from 1; 0 for an empty text."""
     compared = COMPARED[name]
-    keys = ["" if value is None else compared(value) for value in given.values]
+    keys = ["" if value is None else compared(value) for value in values.values]
     if broken := [key for key in keys if END.decode() in key]:
         raise OutOfOrderError(f"{name}: {broken[0]!r} has a line break inside; give it on one line")
     texts = sorted({key for key in keys if key}, key=lambda text: text.encode() + END)
-    places = {text: place + 1 for place, text in enumerate(texts)} | {"": 0}
-    of_value = np.array([places[key] for key in keys], np.int64)
-    return _CodeColumn(of_value[given.numbers] if keys else np.zeros(0, np.int64), texts)
+    code_of_text = {text: place + 1 for place, text in enumerate(texts)} | {"": 0}
+    code_of_value = np.array([code_of_text[key] for key in keys], np.int64)
+    return _CodeColumn(code_of_value[values.numbers] if keys else np.zeros(0, np.int64), texts)
 
 
-def _ends(codes: NDArray[Any], count: int) -> Rows:
-    """How many rows have a code below each of 0 … count."""
+def _code_ends(codes: NDArray[Any], count: int) -> Rows:
+    """The number of rows with a code below each of 0 … count."""
     return np.append(0, np.bincount(codes, minlength=count).cumsum()).astype(format.U4)
 
 
-def _spellings(given: DistinctValues, column: _CodeColumn) -> Arrays:
-    """The spellings of each town, the most frequent one first, of equal ones the first, with their rows."""
-    rows = np.bincount(given.numbers, minlength=len(given.values)).tolist()
+def _spelling_arrays(values: DistinctValues, column: _CodeColumn) -> Arrays:
+    """The spellings of each town with their numbers of rows, the most frequent first, ties in order of the texts.
+
+    A spelling is the name of the town as registers write it; spellings of the same folded text are one town.
+    """
+    rows = np.bincount(values.numbers, minlength=len(values.values)).tolist()
     by_town: dict[str, list[tuple[int, str]]] = {text: [] for text in column.texts}
-    for value, count in zip(given.values, rows, strict=True):
+    for value, count in zip(values.values, rows, strict=True):
         if value and count and (town := COMPARED["ville"](value)):
+            # The count is negated, so that `sorted` puts the most frequent spelling first.
             by_town[town].append((-count, value.replace(END.decode(), " ")))
-    ordered = [sorted(by_town[town]) for town in column.texts]
-    shown = strings.pack(text for spelt in ordered for _, text in spelt)
+    counts_and_spellings = [sorted(by_town[town]) for town in column.texts]
+    spellings = strings.pack(text for of_town in counts_and_spellings for _, text in of_town)
     return {
-        "ville.spellings": shown.data,
-        "ville.spelling_starts": shown.starts,
-        "ville.spelling_rows": np.array([-n for spelt in ordered for n, _ in spelt], format.U4),
-        "ville.spelling_ends": np.cumsum([0, *map(len, ordered)]).astype(format.U4),
+        "ville.spellings": spellings.data,
+        "ville.spelling_starts": spellings.starts,
+        "ville.spelling_rows": np.array(
+            [-count for of_town in counts_and_spellings for count, _ in of_town], format.U4
+        ),
+        "ville.spelling_ends": np.cumsum([0, *map(len, counts_and_spellings)]).astype(format.U4),
     }
 
 
-def _within_cells(column: _CodeColumn, layout: Sequence[Cell]) -> tuple[NDArray[Any], Arrays]:
-    """The column of codes that are numbered within each cell, and the codes of each cell."""
+def _number_in_cells(column: _CodeColumn, layout: Sequence[Cell]) -> tuple[NDArray[Any], Arrays]:
+    """The codes of activities, numbered anew within each cell so that they need fewer bits, and arrays to decode them.
+
+    `nace.cells` has the first entry of each cell in `nace.codes`, which has the code of each number; `nace.code_ends`
+    has where the rows of each entry end.
+    """
+    # A number encodes a cell and a code: the index of the cell times `width`, plus the code.
     width: Final = len(column.texts) + 1
     cell = np.repeat(np.arange(len(layout)), [cell.stop - cell.start for cell in layout])
     keys = cell * width + column.codes
     counts = np.bincount(keys, minlength=len(layout) * width)
     pairs = np.flatnonzero(counts)
     firsts = np.searchsorted(pairs, np.arange(len(layout) + 1) * width)
-    number = np.zeros(len(counts), np.int64)
-    number[pairs] = np.arange(len(pairs)) - firsts[pairs // width]
+    code_in_cell = np.zeros(len(counts), np.int64)
+    code_in_cell[pairs] = np.arange(len(pairs)) - firsts[pairs // width]
     most = int(np.diff(firsts).max(initial=0))
-    return number[keys].astype(codes.code_type(most)), {
+    return code_in_cell[keys].astype(codes.code_type(most)), {
         "nace.cells": firsts.astype(format.U4),
         "nace.codes": (pairs % width).astype(format.U4),
         "nace.code_ends": np.append(0, counts[pairs].cumsum()).astype(format.U4),

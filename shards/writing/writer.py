@@ -1,8 +1,8 @@
-"""The writer of the shard of one country; the file gets its name when it is complete.
+"""The writer of the shard of one country; the file gets its final name when it is complete.
 
-The caller gives the rows in layout order. Orders, lists and indexes are computed here, because the reader depends on
-each of them. The same input gives the same bytes: keys are appended in order, everything is sorted by a total order,
-and nothing reads the clock. At most a few thousand names or records are Python objects at any time.
+The caller passes the rows in layout order. Orders, lists and indexes are computed here, because the reader depends on
+them. The same input gives the same bytes: keys are appended in order, every sort has a total order, and nothing reads
+the clock. Names and records become Python objects in batches; only the distinct words of names are objects all at once.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -21,7 +21,7 @@ from shards.codec.arrays import Rows
 from shards.codec.cells import Cell
 from shards.codec.codes import DistinctValues
 from shards.codec.row_sets import Packing
-from shards.codec.sort_keys import KeyRuns, Keys
+from shards.codec.sort_keys import KeyRuns, SortKeys
 from shards.codec.strings import END, Texts
 from shards.errors import AmountError, OutOfOrderError
 from shards.query import ORDERS
@@ -39,35 +39,37 @@ from shards.writing.orders_and_codes import FactColumns
 
 
 class SetTables:
-    """The stored row sets (FORMAT.md §8), collected index by index, and written at `close`: all in one array.
+    """The stored row sets (FORMAT.md §8), collected index by index, and written as one array at `close`.
 
-    A set of equal bytes is stored once: names that begin alike often go on alike.
+    Sets with equal bytes are stored once, because a text and a longer text often occur in the same names.
     """
 
     def __init__(self, tables: ShardTables) -> None:
+        """Begin without sets; `_places` has the place of each distinct set, `_end` the next free place."""
         self._tables = tables
-        # No set begins at place 0, so that a reader may use it for none.
+        # No set begins at place 0, so a reader can use 0 for "no set".
         self._places = {bytes(format.SET_ALIGNMENT): 0}
         self._end = 1
 
     def write(self, table: bytes, sets: Iterable[tuple[int, bytes]]) -> None:
-        """Write the index of sets with numbers as keys, which ascend."""
+        """Write the index of sets with numbers as keys; the keys must ascend."""
         keys, places = self._collect(sets)
         append_arrays(self._tables, table, {"keys": np.array(keys, format.U8), "places": places})
 
     def write_texts(self, table: bytes, sets: Iterable[tuple[bytes, bytes]]) -> None:
-        """Write the index of sets with texts as keys, which ascend."""
+        """Write the index of sets with texts as keys; the keys must ascend."""
         keys, places = self._collect(sets)
         texts = strings.pack(key.decode() for key in keys)
         arrays = {"data": texts.data, "starts": texts.starts, "places": places}
         append_arrays(self._tables, table, arrays)
 
     def close(self) -> None:
-        """Write the sets."""
+        """Write all sets as one value."""
         self._tables.append(format.SET, format.ROWS, b"".join(self._places))
         self._places.clear()
 
     def _collect(self, sets: Iterable[tuple[Any, bytes]]) -> tuple[list[Any], Any]:
+        """The keys of sets, and the places of the sets, in units of SET_ALIGNMENT bytes; new sets get a place."""
         keys, places = [], []
         for key, packed in sets:
             size = -(-len(packed) // format.SET_ALIGNMENT)
@@ -81,19 +83,19 @@ class SetTables:
         return keys, np.array(places, format.U4)
 
 
-# A zstd dictionary is trained on about _SAMPLES rows; with fewer than FEWEST_SAMPLES it would cost more than it saves.
+# A zstd dictionary is trained on about _SAMPLES rows; for fewer than FEWEST_SAMPLES it costs more than it saves.
 _SAMPLES: Final = 4_000
 FEWEST_SAMPLES: Final = 500
-_DICTIONARY_BYTES: Final = 112 << 10
-# Rows compressed in one call.
+_DICTIONARY_BYTES: Final = 112 << 10  # the most bytes of a dictionary
+# Rows that are compressed between two reports of progress.
 _BATCH: Final = 4_096
-# Sums of squares of such amounts stay finite. The pipeline leaves out any over 10¹⁵ of its own currency.
+# Euros. Sums of squares of amounts up to this are finite. The pipeline omits amounts over 10¹⁵ of their own currency.
 LARGEST_AMOUNT: Final = 1e18
 
 
 @dataclass(frozen=True, slots=True)
 class Columns:
-    """The searched and sorted fields of the companies of one country: one entry per row, in layout order.
+    """The fields of the companies of one country for search and sorting: one entry per row, in layout order.
 
     Layout order is NACE division ascending, group ascending, `ca_eur` descending, `ids` ascending by UTF-8 bytes; nulls
     last.
@@ -105,11 +107,11 @@ class Columns:
         effectif: persons; null is `format.EFFECTIF_NULL`.
         dates: numbers yyyymmdd (`sort_keys.date_key`); null is `format.DATE_NULL`.
         score: 0 to 100, never null.
-        etat: the place in `query.STATES`.
+        etat: the index in `query.STATES`.
         texts: `forme`, `nace`, `ville` and `code_postal`.
         actif_eur: total assets, euros and cents; null is NaN.
         tranche: the bands of headcount, as published.
-        numbers: row and number of each LEI and VAT number (`codes.ALIASES`).
+        numbers: the LEI and VAT numbers, each with its row (`codes.ALIASES`).
     """
 
     ids: Texts
@@ -135,7 +137,7 @@ def write(
     columns: Columns,
     records: Callable[[range], Iterator[bytes]],
     comptes: Iterable[tuple[int, bytes]],
-    progress: Callable[[int], None] = lambda _: None,
+    progress: Callable[[int], object] = lambda _: None,
     ratios: LastYearRatios = NO_RATIOS,
 ) -> None:
     """Write the shard of `iso2` to `path`.
@@ -143,8 +145,8 @@ def write(
     Args:
         records: returns the stored bytes (`record.encode`) of a range of rows. It is called twice: for a sample to
             train the compression on, then for all rows.
-        comptes: row and JSON of its statement lines (contract E5), rows ascending; only rows with statements.
-        progress: called now and then with the number of rows written since the last call.
+        comptes: rows with statements, ascending, each with the JSON of its statement lines (contract E5).
+        progress: called repeatedly with the number of rows written since the last call.
         ratios: one value for each row of `comptes`.
 
     Raises:
@@ -154,7 +156,7 @@ def write(
     with open_writer(path) as tables:
         indexed = append_indexes(tables, iso2, columns)
         rows = len(columns.ca_eur)
-        _write_rows(tables, rows, records, _train(records, rows), progress)
+        _write_rows(tables, rows, records, _train_dictionary(records, rows), progress)
         with_statements = _write_comptes(tables, rows, comptes)
         append_columns(tables, columns, indexed, with_statements, ratios)
 
@@ -170,6 +172,8 @@ class IndexedRows(NamedTuple):
 def append_indexes(tables: ShardTables, iso2: str, columns: Columns) -> IndexedRows:
     """Append the header, the cells, the orders, and the indexes of names, identifiers and numbers.
 
+    Returns the cells, the keys of the orders, and the facts, which `append_columns` needs next.
+
     Raises:
         OutOfOrderError: the rows are not in layout order, or an identifier occurs twice.
         AmountError: an amount is over LARGEST_AMOUNT.
@@ -179,8 +183,8 @@ def append_indexes(tables: ShardTables, iso2: str, columns: Columns) -> IndexedR
     _check_texts("former", columns.former.noms, len(columns.former.rows))
     for name in ("ca_eur", "capital_eur", "actif_eur"):
         _check_amounts(name, columns)
-    by_id = _by_id(columns)
-    layout = _layout(columns, by_id)
+    by_id = _sort_by_id(columns)
+    layout = _make_layout(columns, by_id)
     names = name_index.fold_names(columns.noms, columns.former)
     by_name = name_index.sort_names(names, columns.noms, by_id)
     facts = orders_and_codes.facts(columns.effectif, columns.site_web)
@@ -216,7 +220,7 @@ def append_columns(
     """
     if any(len(values) != len(with_statements) for values in ratios.arrays.values()):
         raise OutOfOrderError(
-            f"ratios are not of the {len(with_statements)} rows of statements; give one for each"
+            f"the ratios do not have {len(with_statements)} values, one for each row with statements; give one for each"
         )
     append_arrays(tables, format.RATIO, {**ratios.arrays, **ratios.orders()})
     coded = orders_and_codes.code_tables(
@@ -233,15 +237,17 @@ def append_columns(
 
 
 def _check_texts(name: str, texts: Texts, rows: int) -> None:
+    """Check that a column has one text per row, without line breaks inside."""
     ends = np.frombuffer(texts.data, dtype=np.uint8) == END[0]
     if len(texts) != rows or int(np.count_nonzero(ends)) != rows:
         raise OutOfOrderError(
             f"{name}: {len(texts)} texts with {int(np.count_nonzero(ends))} ends of line for "
-            f"{rows} rows; give one text a row, none with a line break inside"
+            f"{rows} rows; give one text per row, without a line break inside"
         )
 
 
 def _check_amounts(name: str, columns: Columns) -> None:
+    """Raise AmountError if a column has an amount over LARGEST_AMOUNT."""
     amounts: NDArray[np.float64] = getattr(columns, name)
     too_large = np.flatnonzero(np.abs(amounts) > LARGEST_AMOUNT)
     if len(too_large):
@@ -252,22 +258,22 @@ def _check_amounts(name: str, columns: Columns) -> None:
         )
 
 
-def _by_id(columns: Columns) -> Rows:
+def _sort_by_id(columns: Columns) -> Rows:
     """The rows by identifier.
 
     Raises:
         OutOfOrderError: an identifier occurs twice.
     """
     ordered = strings.sort_texts(columns.ids)
-    twice = np.flatnonzero(ordered.group[1:] == ordered.group[:-1])
-    if len(twice):
-        identifier = columns.ids[int(ordered.rows[twice[0]])].decode()
+    repeated = np.flatnonzero(ordered.group[1:] == ordered.group[:-1])
+    if len(repeated):
+        identifier = columns.ids[int(ordered.rows[repeated[0]])].decode()
         raise OutOfOrderError(f"identifier {identifier!r} comes twice; give each company once")
     return ordered.rows
 
 
-def _layout(columns: Columns, by_id: Rows) -> list[Cell]:
-    """The cells of the layout.
+def _make_layout(columns: Columns, by_id: Rows) -> list[Cell]:
+    """The cells of the layout: rows, rows with a turnover and rows with a website of each sector and sub-sector.
 
     Raises:
         OutOfOrderError: the rows are not in layout order.
@@ -281,28 +287,38 @@ def _layout(columns: Columns, by_id: Rows) -> list[Cell]:
         with_site = int(np.count_nonzero(columns.site_web[part]))
         layout.append(Cell(secteur, sous_secteur, start, with_ca, stop, with_site))
         start = stop
-    if start != len(by_id) or any(_place(b) <= _place(a) for a, b in pairwise(layout)):
+    if start != len(by_id) or any(
+        _cell_sort_key(after) <= _cell_sort_key(before) for before, after in pairwise(layout)
+    ):
         raise OutOfOrderError(
-            f"the cells hold {start} rows of {len(by_id)}, or are not in order; give each sector "
-            "and sub-sector once, ascending, none last"
+            f"the cells have {start} rows of {len(by_id)}, or are not in order; give each sector "
+            "and sub-sector once, ascending, null last"
         )
     _check_order(columns, by_id, [cell.start for cell in layout])
     return layout
 
 
-def _place(cell: Cell) -> tuple[bool, str, bool, str]:
+def _cell_sort_key(cell: Cell) -> tuple[bool, str, bool, str]:
+    """The sort key of a cell in layout order; null sectors and sub-sectors come last."""
     secteur, sous_secteur = cell.secteur, cell.sous_secteur
     return secteur is None, secteur or "", sous_secteur is None, sous_secteur or ""
 
 
 def _check_order(columns: Columns, by_id: Rows, starts: Sequence[int]) -> None:
-    """Check that rows are in order within each cell: turnover descending, null last, then identifier."""
+    """Check that rows are in order within each cell: turnover descending, null last, then identifier.
+
+    `starts` are the first rows of the cells.
+
+    Raises:
+        OutOfOrderError: a row does not come after the row before it.
+    """
     key = np.where(np.isnan(columns.ca_eur), np.inf, -columns.ca_eur)
-    place = sort_keys.ranks(by_id)
-    later = (key[1:] > key[:-1]) | ((key[1:] == key[:-1]) & (place[1:] > place[:-1]))
-    later[[start - 1 for start in starts if start]] = True
-    if not later.all():
-        row = int(np.argmin(later)) + 1
+    id_ranks = sort_keys.ranks(by_id)
+    is_later = (key[1:] > key[:-1]) | ((key[1:] == key[:-1]) & (id_ranks[1:] > id_ranks[:-1]))
+    # The first row of a cell can follow any row, since only rows of one cell are compared.
+    is_later[[start - 1 for start in starts if start]] = True
+    if not is_later.all():
+        row = int(np.argmin(is_later)) + 1
         raise OutOfOrderError(
             f"row {row} ({columns.ids[row].decode()!r}) does not come after the row before it in "
             "layout order; sort by sector, sub-sector, turnover descending, identifier"
@@ -317,14 +333,17 @@ def _write_orders(
     by_name: Rows,
     by_id: Rows,
 ) -> tuple[Packing, Mapping[str, KeyRuns]]:
-    """Write orders, ranks and lists; return the encoder of sets with these orders, and the keys of each."""
-    keys = _keys(columns)
-    orders = orders_and_codes.permutations(keys, by_name, by_id)
+    """Write the orders, the ranks (the place of each row in an order) and the lists of first rows of large cells.
+
+    Returns the encoder of row sets, which stores the first rows of a set in each order, and the keys of each order.
+    """
+    keys = _order_keys(columns)
+    orders = orders_and_codes.row_orders(keys, by_name, by_id)
     ranks = {tri: sort_keys.ranks(order) for tri, order in orders.items()}
     runs = orders_and_codes.key_runs(keys, orders)
     for entries in (
         orders_and_codes.orders_and_ranks(keys, orders, ranks, runs),
-        orders_and_codes.bounds(keys, facts, orders),
+        orders_and_codes.facts_along_orders(keys, facts, orders),
         orders_and_codes.top_lists(orders, ranks, cells.layout(layout)),
     ):
         for entry in entries:
@@ -332,7 +351,8 @@ def _write_orders(
     return Packing(len(by_id), [orders[tri] for tri in ORDERS]), runs
 
 
-def _keys(columns: Columns) -> dict[str, Keys]:
+def _order_keys(columns: Columns) -> dict[str, SortKeys]:
+    """The key of each row in each order with stored keys."""
     values: Mapping[str, tuple[NDArray[Any], int | None]] = {
         "ca_desc": (columns.ca_eur, None),
         "capital_desc": (columns.capital_eur, None),
@@ -341,13 +361,16 @@ def _keys(columns: Columns) -> dict[str, Keys]:
         "score": (columns.score, None),
     }
     return {
-        tri: sort_keys.descending_keys(found, format.KEYS[tri], null)
-        for tri, (found, null) in values.items()
+        tri: sort_keys.descending_keys(column, format.KEYS[tri], null)
+        for tri, (column, null) in values.items()
     }
 
 
 def _write_names(tables: ShardTables, names: FoldedNames, packing: Packing) -> SetTables:
-    """Write the folded names, the index of their words, and the stored row sets of frequent texts; return these."""
+    """Write the folded names, the index of their words, and the row sets of frequent texts.
+
+    Returns the writer of row sets, to which `_write_identifiers` adds the sets of prefixes before it closes it.
+    """
     postings = name_index.make_postings(names)
     suffixes = name_index.suffixes(names.words)
     parts: dict[bytes, dict[str, Any]] = {
@@ -358,7 +381,7 @@ def _write_names(tables: ShardTables, names: FoldedNames, packing: Packing) -> S
             "owners": name_index.word_owners(names.words),
             "suffix_keys": name_index.sample_keys(names.words.data, suffixes),
             "suffixes": suffixes,
-            **_texts(names.words),
+            **_text_arrays(names.words),
         },
     }
     for table, values in parts.items():
@@ -374,19 +397,21 @@ def _write_names(tables: ShardTables, names: FoldedNames, packing: Packing) -> S
 def _write_identifiers(
     tables: ShardTables, ids: Texts, by_id: Rows, packing: Packing, sets: SetTables
 ) -> None:
+    """Write the index of identifiers and the row sets of frequent prefixes, then close `sets`."""
     folded = name_index.fold_ids(ids)
     by_folded = by_id if folded is ids else strings.sort_texts(folded).rows
     ordered = name_index.take_texts(folded, by_folded)
     keys = name_index.sample_keys(ordered.data, ordered.starts[:-1])
-    parts = {"rows": by_folded, "keys": keys, **_texts(ordered)}
+    arrays = {"rows": by_folded, "keys": keys, **_text_arrays(ordered)}
     if name_index.common_width(ordered):
-        parts["starts"] = ordered.starts[:2]  # all texts are as long as the first
-    append_arrays(tables, format.IDENT, parts)
+        arrays["starts"] = ordered.starts[:2]  # all texts are as long as the first
+    append_arrays(tables, format.IDENT, arrays)
     sets.write(format.PREFIX, name_index.prefix_sets(ordered, by_folded, packing))
     sets.close()
 
 
-def _texts(texts: Texts) -> dict[str, Any]:
+def _text_arrays(texts: Texts) -> dict[str, Any]:
+    """The entries of a table with this list of texts, by key."""
     return {"data": texts.data, "starts": texts.starts}
 
 
@@ -395,13 +420,19 @@ def _write_rows(
     count: int,
     records: Callable[[range], Iterator[bytes]],
     dictionary: bytes,
-    progress: Callable[[int], None],
+    progress: Callable[[int], object],
 ) -> None:
-    """Write the records of all companies, and the dictionary that they are compressed with."""
+    """Write the records of all companies, compressed, and their compression dictionary.
+
+    `records` gives the records of a range of rows; `progress` gets the number of rows of each batch.
+
+    Raises:
+        OutOfOrderError: there are more or fewer than `count` records, or a record is too large for readers.
+    """
     compress = _compressor(dictionary)
-    given = records(range(count))
+    stored_records = records(range(count))
     chunks = ChunkWriter(tables, format.RECORD)
-    while batch := list(islice(given, _BATCH)):
+    while batch := list(islice(stored_records, _BATCH)):
         for stored in batch:
             _check_size(stored, format.MOST_RECORD, chunks.count, "record")
             chunks.append(compress(stored).removeprefix(format.ZSTD_MAGIC))
@@ -414,56 +445,64 @@ def _write_rows(
 
 
 def _compressor(dictionary: bytes) -> Callable[[bytes], bytes]:
+    """A function that compresses a record with this dictionary, which can be empty."""
     parameters = zstandard.ZstdCompressionParameters.from_level(
         format.RECORD_LEVEL, source_size=1 << 10, dict_size=len(dictionary),
         min_match=format.RECORD_MATCH, window_log=format.RECORD_WINDOW,
         search_log=format.RECORD_SEARCH, write_dict_id=False,
     )  # fmt: skip
-    known = None
+    compression = None
     if dictionary:
-        known = zstandard.ZstdCompressionDict(dictionary)
-        known.precompute_compress(compression_params=parameters)  # else it is digested per row
-    return zstandard.ZstdCompressor(compression_params=parameters, dict_data=known).compress
+        compression = zstandard.ZstdCompressionDict(dictionary)
+        # Otherwise each row prepares the dictionary again.
+        compression.precompute_compress(compression_params=parameters)
+    return zstandard.ZstdCompressor(compression_params=parameters, dict_data=compression).compress
 
 
 def _write_comptes(tables: LmdbWriter, count: int, comptes: Iterable[tuple[int, bytes]]) -> Rows:
-    """Write the statements, and the rows that have some; return these."""
-    plain = zstandard.ZstdCompressor(level=format.ZSTD_LEVEL)
+    """Write the statements of companies; return the rows that have statements, ascending.
+
+    `count` is the number of all rows; `comptes` gives each row with its statements.
+
+    Raises:
+        OutOfOrderError: a row does not exist or is out of order, or its statements are too large for readers.
+    """
+    compressor = zstandard.ZstdCompressor(level=format.ZSTD_LEVEL)
     rows: list[int] = []
     chunks = ChunkWriter(tables, format.COMPTES)
     for row, lines in comptes:
         if row >= count:
             raise OutOfOrderError(
-                f"statements were given for row {row} of {count} rows; give none for others"
+                f"statements were given for row {row} of {count} rows; give statements for existing rows only"
             )
         rows.append(row)
         _check_size(lines, format.MOST_STATEMENTS, row, "statements")
-        chunks.append(plain.compress(lines))
+        chunks.append(compressor.compress(lines))
     if any(after <= row for row, after in pairwise(rows)):
-        raise OutOfOrderError(
-            "statements were given in another order than that of rows; sort them by row"
-        )
+        raise OutOfOrderError("statements were not given in the order of rows; sort them by row")
     with_statements = np.array(rows, np.uint32)
     chunks.close(rows=with_statements)
     return with_statements
 
 
-def _check_size(stored: bytes, most: int, row: int, what: str) -> None:
+def _check_size(stored: bytes, most: int, row: int, name: str) -> None:
+    """Check that a record or statements have no more bytes than readers accept."""
     if len(stored) > most:
+        # A record begins with eight bytes of lengths, then its text.
         raise OutOfOrderError(
-            f"the {what} of row {row} ({stored[8:80].decode(errors='replace')}…) has {len(stored)} bytes, and "
-            f"{most} are the most that a reader takes; shorten its texts"
+            f"the {name} of row {row} ({stored[8:80].decode(errors='replace')}…) has {len(stored)} bytes, and "
+            f"{most} is the maximum of a reader; shorten its texts"
         )
 
 
-def _train(records: Callable[[range], Iterator[bytes]], count: int) -> bytes:
-    """A zstd dictionary for these records; empty if it would not pay."""
+def _train_dictionary(records: Callable[[range], Iterator[bytes]], count: int) -> bytes:
+    """A zstd dictionary that is trained on some of these records; empty if it would cost more than it saves."""
     samples = list(records(range(0, count, max(1, count // _SAMPLES))))
     if len(samples) < FEWEST_SAMPLES:
         return b""
     try:
         # Without k and d, zstd tries many values, which takes a minute.
         trained = zstandard.train_dictionary(_DICTIONARY_BYTES, [*samples], k=256, d=8)
-    except zstandard.ZstdError:  # all rows are alike, so there is nothing to train on
+    except zstandard.ZstdError:  # the rows are too similar to train on
         return b""
     return bytes(trained.as_bytes())

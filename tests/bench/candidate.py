@@ -12,18 +12,19 @@ from tests.bench.questions.question import Answer, Question
 
 
 class JoinedRows(Sequence[bytes]):
-    """The rows of a page as the server sends them, joined by commas; they are taken apart when one is read."""
+    """The rows of a result page as the server sends them, joined by commas; parsed when a row is read."""
 
     def __init__(self, joined: bytes) -> None:
         self._joined = joined
 
     @cached_property
     def _rows(self) -> list[bytes]:
-        text, place, rows = self._joined.decode(), 0, []
-        while place < len(text):
-            _, end = json.JSONDecoder().raw_decode(text, place)
-            rows.append(text[place:end].encode())
-            place = end + 1
+        """The JSON of each row; the joined text is split where a JSON value ends."""
+        text, start, rows = self._joined.decode(), 0, []
+        while start < len(text):
+            _, end = json.JSONDecoder().raw_decode(text, start)
+            rows.append(text[start:end].encode())
+            start = end + 1
         return rows
 
     @overload
@@ -55,6 +56,7 @@ class Candidate:
 
     @property
     def files(self) -> list[Path]:
+        """The paths of the shards."""
         return [shard.path for shard in self.generation.shards.values()]
 
     def __enter__(self) -> Self:

@@ -1,8 +1,8 @@
-"""The first search after a reboot: nothing of the shards is in memory.
+"""The first search after a reboot, with no page of the shards in memory.
 
-Before each question the generation is opened again, after the shards were dropped from the page
-cache. The kernel keeps pages that a process has mapped, so no other process may have the shards open
-(a server on the same files spoils the figure). The time is that of the search, without opening.
+Before each question the shards are dropped from the page cache, and the generation is opened again. The kernel does not
+drop pages that a process has mapped, so no other process may have the shards open (a server on the same files spoils
+the figure). The time is of the search, without opening.
 """
 
 import os
@@ -14,17 +14,19 @@ from tests.bench.candidate import Candidate
 from tests.bench.questions.question import Question
 
 
-def cold(data: Path, files: Sequence[Path], questions: Sequence[Question]) -> dict[str, float]:
-    """Milliseconds of each question, by its kind; the generation of `data` must be closed."""
-    found = {}
+def search_cold(
+    data: Path, files: Sequence[Path], questions: Sequence[Question]
+) -> dict[str, float]:
+    """Milliseconds of each question by its kind, each from disk; the generation of `data` must be closed."""
+    times = {}
     for question in questions:
         for path in files:
             _forget(path)
         with Candidate(data) as candidate:
             start = time.perf_counter()
             candidate.search(question)
-            found[question.kind] = round((time.perf_counter() - start) * 1e3, 3)
-    return found
+            times[question.kind] = round((time.perf_counter() - start) * 1e3, 3)
+    return times
 
 
 def touch(files: Sequence[Path]) -> None:

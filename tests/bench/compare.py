@@ -1,10 +1,9 @@
-"""Comparison: the same questions to the candidate and to every peer, in turn, in one process.
+"""Comparison: the candidate (our engine) and every peer answer the same questions, one after another, in one process.
 
-Questions of all kinds are shuffled, so that no search profits from the one before it. The first
-round loads the pages that are needed and compares all answers byte by byte: any difference ends the
-run. The second round measures. A peer that exceeds the time limit skips the other questions of that
-kind. After the peers are closed and their memory is free, the candidate repeats all questions in
-other orders.
+Questions of all kinds are shuffled, so that no search profits from the search before it. The first round reads the
+needed pages into memory and compares all answers byte by byte; the first difference ends the run. The second round
+measures. A peer that exceeds the time limit skips the other questions of that kind. After the peers are closed and
+their memory is free, the candidate repeats all questions in other orders.
 """
 
 import gc
@@ -24,9 +23,9 @@ from tests.bench.peers.peer import PARALLEL, NotExpressible, Peer, TooSlow
 from tests.bench.questions import absurd, fixed, mix
 from tests.bench.questions.question import Answer, Question
 
-_OFTEN: Final = {fixed.TABLE: 6, mix.TABLE: 1, absurd.TABLE: 1}  # repetitions per round
-_EVERY: Final = 0.05  # seconds between two looks at the time of a slow search
-_ONCE: Final = 1_000.0  # milliseconds; a slower peer is asked once only
+_REPETITIONS: Final = {fixed.TABLE: 6, mix.TABLE: 1, absurd.TABLE: 1}  # repetitions per round
+_INTERVAL: Final = 0.05  # seconds between two checks of the watchdog
+_TWICE_BELOW: Final = 1_000.0  # milliseconds; a slower peer is asked only once
 
 
 def compare(
@@ -36,13 +35,13 @@ def compare(
     chance: random.Random,
     limit: float,
 ) -> list[Result]:
-    """Ask all engines in turn; return one result per question, in the order of the questions.
+    """Ask one engine after another; return one result per question, in the order of the questions.
 
     Args:
         limit: seconds that a peer may take for one search.
 
     Raises:
-        SystemExit: if an answer differs, naming the question and both totals.
+        SystemExit: an answer differs; the message names the question and both values.
     """
     gc.collect()
     gc.freeze()  # long-lived objects are not scanned again during a search
@@ -66,26 +65,29 @@ def repeat(
 
     Fixed searches, one per class, are repeated more often.
     """
-    often = [n for n, question in enumerate(questions) for _ in range(_OFTEN[question.table])]
+    numbers = [
+        n for n, question in enumerate(questions) for _ in range(_REPETITIONS[question.table])
+    ]
     for _ in range(rounds):
-        for number in chance.sample(often, len(often)):
+        for number in chance.sample(numbers, len(numbers)):
             results[number].ours.append(_time(candidate, questions[number]))
 
 
 def _compare(candidate: Candidate, referee: "_Referee", question: Question) -> Result:
-    """Ask all engines twice; keep the second times."""
+    """Ask all engines twice; the result has the second times."""
     answer = candidate.search(question)
-    first = referee.ask_all(question, answer)
-    before = time.thread_time()
+    first_outcomes = referee.ask_all(question, answer)
+    start = time.thread_time()
     ours = [_time(candidate, question)]
-    processor = round((time.thread_time() - before) * 1e3, 4)
-    second = referee.ask_all(question, answer, first)
+    processor = round((time.thread_time() - start) * 1e3, 4)
+    second_outcomes = referee.ask_all(question, answer, first_outcomes)
     return Result(
-        question.table, question.kind, question.text, answer.total, ours, second, processor
+        question.table, question.kind, question.text, answer.total, ours, second_outcomes, processor
     )
 
 
 def _time(candidate: Candidate, question: Question) -> float:
+    """The milliseconds of one search by the candidate."""
     start = time.perf_counter()
     candidate.search(question)
     return round((time.perf_counter() - start) * 1e3, 4)
@@ -96,24 +98,30 @@ class _Referee:
 
     def __init__(self, peers: Mapping[str, Peer], limit: float, watchdog: "_Watchdog") -> None:
         self._peers, self._limit, self._watchdog = peers, limit, watchdog
+        # (peer, table, kind) of searches that exceeded the limit: other questions of the kind are skipped.
         self._slow: set[tuple[str, str, str]] = set()
 
     def ask_all(
-        self, question: Question, ours: Answer, before: Mapping[str, Outcome] | None = None
+        self, question: Question, ours: Answer, earlier: Mapping[str, Outcome] | None = None
     ) -> dict[str, Outcome]:
-        """Ask the peers; an outcome of `before` stays if it was slow or there is none."""
-        found = dict(before or {})
+        """Ask the peers. An outcome of `earlier` stays if the peer was slow or could not express the search."""
+        outcomes = dict(earlier or {})
         for name in self._peers:
-            known = found.get(name)
-            if known is None or (known.ms is not None and known.ms < _ONCE):
-                found[name] = self._ask(name, question, ours)
-        return found
+            outcome = outcomes.get(name)
+            if outcome is None or (outcome.ms is not None and outcome.ms < _TWICE_BELOW):
+                outcomes[name] = self._ask(name, question, ours)
+        return outcomes
 
     def _ask(self, name: str, question: Question, ours: Answer) -> Outcome:
-        over = Outcome(self._limit * 1e3, SLOW)
-        kind = (name, question.table, question.kind)
-        if kind in self._slow:
-            return over
+        """The milliseconds of a peer for a question; its answer must be the same as ours, else the run ends.
+
+        NOT_EXPRESSIBLE has no time. After a search over the time limit, the peer is not asked questions of that kind
+        again: they are SLOW, with the limit as their time.
+        """
+        too_slow = Outcome(self._limit * 1e3, SLOW)
+        peer_kind = (name, question.table, question.kind)
+        if peer_kind in self._slow:
+            return too_slow
         start, processor = time.perf_counter(), time.process_time()
         try:
             with self._watchdog.watch(self._peers[name], self._limit):
@@ -121,12 +129,13 @@ class _Referee:
         except NotExpressible:
             return Outcome(None, NOT_EXPRESSIBLE)
         except TooSlow:
-            self._slow.add(kind)
-            return over
+            self._slow.add(peer_kind)
+            return too_slow
         ms, processor = (time.perf_counter() - start) * 1e3, time.process_time() - processor
         _expect_same(name, question, ours, theirs)
         if ms > self._limit * 1e3:
-            self._slow.add(kind)
+            self._slow.add(peer_kind)
+        # A peer with several threads has a processor time as if it used all cores.
         cores = os.cpu_count() or 1 if name in PARALLEL else 1
         return Outcome(round(ms, 4), processor=round(processor * 1e3 / cores, 4))
 
@@ -136,13 +145,13 @@ class _Watchdog:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._watched: tuple[Peer, float] | None = None
+        self._watched: tuple[Peer, float] | None = None  # a peer, and when to interrupt it
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
     @contextmanager
     def watch(self, peer: Peer, seconds: float) -> Iterator[None]:
-        """Interrupt `peer` if the body takes longer."""
+        """Interrupt the search of `peer` if the block takes more than `seconds`."""
         self._watched = (peer, time.monotonic() + seconds)
         try:
             yield
@@ -151,7 +160,8 @@ class _Watchdog:
                 self._watched = None
 
     def _run(self) -> None:
-        while not self._ended.wait(_EVERY):
+        """Interrupt the watched peer at every check after its time limit."""
+        while not self._ended.wait(_INTERVAL):
             with self._lock:
                 if self._watched and time.monotonic() > self._watched[1]:
                     self._watched[0].interrupt()
@@ -166,14 +176,14 @@ class _Watchdog:
 
 
 def _expect_same(name: str, question: Question, ours: Answer, theirs: Answer) -> None:
-    """Raise SystemExit unless both answers are equal."""
-    asked = f"{question.kind} ({question.text})"
+    """Raise SystemExit unless our answer and the answer of the peer `name` have the same total and the same rows."""
+    label = f"{question.kind} ({question.text})"
     if ours.total != theirs.total:
-        raise SystemExit(f"{asked}: the total is {ours.total} here, {theirs.total} in {name}")
+        raise SystemExit(f"{label}: the total is {ours.total} here, {theirs.total} in {name}")
     if len(ours.rows) != len(theirs.rows):
-        raise SystemExit(f"{asked}: {len(ours.rows)} rows here, {len(theirs.rows)} in {name}")
-    for place, (mine, other) in enumerate(zip(ours.rows, theirs.rows, strict=True)):
-        if mine != other:
+        raise SystemExit(f"{label}: {len(ours.rows)} rows here, {len(theirs.rows)} in {name}")
+    for number, (our_row, their_row) in enumerate(zip(ours.rows, theirs.rows, strict=True)):
+        if our_row != their_row:
             raise SystemExit(
-                f"{asked}: row {place} is {mine[:200]!r} here, {other[:200]!r} in {name}"
+                f"{label}: row {number} is {our_row[:200]!r} here, {their_row[:200]!r} in {name}"
             )

@@ -1,6 +1,6 @@
 """The figures of one run: questions, times, and a summary line per kind.
 
-Tables and pictures are computed from this one value, which is saved as JSON.
+Tables are computed from this value, which is saved as JSON.
 """
 
 import math
@@ -22,10 +22,11 @@ NOT_EXPRESSIBLE: Final = "not expressible"
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The milliseconds of a peer, or the reason why there are none; SLOW comes with the limit.
+    """The milliseconds of a search by a peer; None, with the reason in `why`, if it cannot express the search.
 
     Attributes:
-        processor: milliseconds of the processor, those of threads that may run side by side divided by the cores.
+        ms: the time limit if `why` is SLOW.
+        processor: processor milliseconds, divided by the cores if the peer searches with several threads.
     """
 
     ms: float | None
@@ -37,8 +38,8 @@ class Outcome:
 class Result:
     """One search: its total, the milliseconds of each of our runs, the outcomes of the peers.
 
-    Our first run was made in turn with the peers, the others after the peers were closed. `processor` has the
-    milliseconds of the processor of that first run.
+    Our first run was between those of the peers, all later runs after the peers were closed. `processor` is the
+    processor milliseconds of the first run.
     """
 
     table: str
@@ -56,19 +57,19 @@ class Result:
 
     @property
     def alone(self) -> Sequence[float]:
-        """Our runs without the peers, or the first run if there was no other."""
+        """Our runs without the peers; the first run if it is the only run."""
         return self.ours[1:] or self.ours
 
     @property
     def ratio(self) -> float | None:
-        """Our speed relative to the best peer, both measured in turn."""
+        """Our speed relative to the best peer, of runs that followed each other."""
         return None if self.best is None else self.best / self.ours[0]
 
     @property
     def processor_ratio(self) -> float | None:
-        """The same by the time of the processor, which holds on a busy machine, too."""
-        known = [o.processor for o in self.peers.values() if o.processor is not None]
-        return min(known) / self.processor if known and self.processor else None
+        """Our speed relative to the best peer by processor time, which is also reliable on a busy machine."""
+        times = [o.processor for o in self.peers.values() if o.processor is not None]
+        return min(times) / self.processor if times and self.processor else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ class PeerFigures:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """A whole run. `made` has the costs of synth and build, if this run did them."""
+    """A complete run. `made` has the cost of each step that created or built the companies; {} if none ran."""
 
     date: str
     commit: str
@@ -99,7 +100,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """The results of one kind, in milliseconds."""
+    """A line of a report: the results of all searches of one kind, in milliseconds."""
 
     table: str
     kind: str
@@ -113,7 +114,7 @@ class Line:
 
     @property
     def met(self) -> bool | None:
-        """Whether every goal of the kind is met; None if it has none."""
+        """Whether every goal of the kind is met; None without goals."""
         reached = [
             *([self.p50 <= self.goal.p50] if self.goal.p50 else []),
             *([self.p99 <= self.goal.p99] if self.goal.p99 else []),
@@ -123,16 +124,16 @@ class Line:
 
 
 def lines(results: Sequence[Result], table: str) -> Iterator[Line]:
-    """A line for each kind of the table, in the order in which they are asked."""
+    """A line for each kind of the table, in the order of the results."""
     goals = {fixed.TABLE: fixed.GOALS, mix.TABLE: mix.GOALS}.get(table, {})
     for kind in dict.fromkeys(r.kind for r in results if r.table == table):
-        own = [r for r in results if (r.table, r.kind) == (table, kind)]
-        times = [ms for result in own for ms in result.alone]
+        kind_results = [r for r in results if (r.table, r.kind) == (table, kind)]
+        times = [ms for result in kind_results for ms in result.alone]
         yield Line(
-            table, kind, sorted(r.total for r in own),
+            table, kind, sorted(r.total for r in kind_results),
             median(times), percentile(times, 0.99), max(times),
-            {name: _typical(r.peers[name] for r in own) for name in own[0].peers},
-            sorted(r.ratio for r in own if r.ratio is not None),
+            {name: _typical(r.peers[name] for r in kind_results) for name in kind_results[0].peers},
+            sorted(r.ratio for r in kind_results if r.ratio is not None),
             goals.get(kind, Goal()),
         )  # fmt: skip
 
@@ -148,29 +149,30 @@ def percentile(values: Iterable[float], share: float) -> float:
 
 
 def dump(figures: Figures) -> bytes:
+    """The figures as JSON, for `load`."""
     return orjson.dumps(figures)
 
 
 def load(path: Path) -> Figures:
     """Read the output of `dump`."""
-    known: dict[str, Any] = orjson.loads(path.read_bytes())
-    known["made"] = {name: Cost(**cost) for name, cost in known["made"].items()}
-    known["peers"] = {
+    stored: dict[str, Any] = orjson.loads(path.read_bytes())
+    stored["made"] = {name: Cost(**cost) for name, cost in stored["made"].items()}
+    stored["peers"] = {
         name: PeerFigures(**{**peer, "load": Cost(**peer["load"])})
-        for name, peer in known["peers"].items()
+        for name, peer in stored["peers"].items()
     }
-    known["results"] = [
+    stored["results"] = [
         Result(**{**r, "peers": {name: Outcome(**o) for name, o in r["peers"].items()}})
-        for r in known["results"]
+        for r in stored["results"]
     ]
-    return Figures(**known)
+    return Figures(**stored)
 
 
 def _typical(outcomes: Iterable[Outcome]) -> Outcome:
-    """The median of a peer's searches of a kind; SLOW if most of them are."""
-    known = list(outcomes)
-    answered = [o.ms for o in known if o.ms is not None]
-    if not answered:
+    """The median outcome of a peer for a kind; SLOW if most outcomes are."""
+    all_outcomes = list(outcomes)
+    times = [o.ms for o in all_outcomes if o.ms is not None]
+    if not times:
         return Outcome(None, NOT_EXPRESSIBLE)
-    slow = sum(1 for o in known if o.why == SLOW)
-    return Outcome(median(answered), SLOW if 2 * slow > len(answered) else "")
+    slow_count = sum(1 for o in all_outcomes if o.why == SLOW)
+    return Outcome(median(times), SLOW if 2 * slow_count > len(times) else "")

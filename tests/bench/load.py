@@ -1,7 +1,7 @@
 """Load on a server by `wrk`, and its cost in processor time.
 
-Requests per second depend on the other load of the machine, processor time per request hardly does.
-So both are measured, beside a bare aiohttp handler in the same seconds.
+Requests per second depend on the other load of the machine; processor time per request hardly does. Both are measured,
+also for a bare aiohttp handler a few seconds before.
 """
 
 import json
@@ -17,16 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-_TICKS: Final = os.sysconf("SC_CLK_TCK")
-_UNITS: Final = {"us": 1e-3, "ms": 1.0, "s": 1e3}
+_TICKS: Final = os.sysconf("SC_CLK_TCK")  # per second, in the times of /proc
+_UNITS: Final = {"us": 1e-3, "ms": 1.0, "s": 1e3}  # the units of wrk, in milliseconds
 
 # wrk sends prepared requests one after another; all connections share the list.
 _SCRIPT: Final = """
 local prepared, last = {}, 0
 function init()
-  local asked = %s
-  for place, one in ipairs(asked) do
-    prepared[place] = wrk.format(one[3] and "POST" or "GET", one[1], one[2], one[3])
+  local requests = %s
+  for index, item in ipairs(requests) do
+    prepared[index] = wrk.format(item[3] and "POST" or "GET", item[1], item[2], item[3])
   end
 end
 function request()
@@ -34,6 +34,7 @@ function request()
   return prepared[last]
 end
 """
+# The bare server, with which ours is compared: an ordinary aiohttp application that sends fixed bytes.
 _BARE: Final = """
 import sys
 from aiohttp import web
@@ -88,42 +89,42 @@ class Server:
     ready: float
 
     def pids(self) -> list[int]:
-        """The ids of the workers, or of the server itself if it has none."""
-        found = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
-        names = {int(pid): Path(f"/proc/{pid}/cmdline").read_text() for pid in found}
+        """The process ids of the workers, or of the server if it has no workers."""
+        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
+        names = {int(pid): Path(f"/proc/{pid}/cmdline").read_text() for pid in children}
         return [pid for pid, name in names.items() if "spawn_main" in name] or [self.pid]
 
     def private(self) -> float:
         """Private memory of the largest process in MiB, without pages of files."""
-        return max(_dirty(pid) for pid in self.pids()) / 1024
+        return max(_private_kib(pid) for pid in self.pids()) / 1024
 
 
 @contextmanager
 def running(command: Sequence[str]) -> Iterator[Server]:
-    """Run a server that prints its address when it is ready."""
+    """Run the server of `command`, which prints its address when it is ready, until the end of the block."""
     start = time.perf_counter()
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as process:
         assert process.stdout
-        found = None
-        while not found:
+        match = None
+        while not match:
             line = process.stdout.readline()
             if not line:
                 raise SystemExit(f"{' '.join(command)} ended before it was ready")
-            found = re.search(r"http://[\d.]+:\d+", line)
+            match = re.search(r"http://[\d.]+:\d+", line)
         try:
-            yield Server(found[0], process.pid, time.perf_counter() - start)
+            yield Server(match[0], process.pid, time.perf_counter() - start)
         finally:
             process.terminate()
 
 
-def bare(size: int) -> list[str]:
+def bare_command(size: int) -> list[str]:
     """The command of an aiohttp server that sends `size` bytes."""
     return [sys.executable, "-u", "-c", _BARE, str(size)]
 
 
-def idle(size: int) -> list[str]:
+def idle_command(size: int) -> list[str]:
     """The command of a server built like ours whose handler only sends `size` bytes."""
     return [sys.executable, "-u", "-c", _IDLE, str(size)]
 
@@ -131,61 +132,70 @@ def idle(size: int) -> list[str]:
 def measure(
     server: Server, requests: Sequence[Request], *, seconds: int, connections: int = 64
 ) -> Rate:
-    """Send `requests` in turn.
+    """Send `requests` one after another, again and again, for `seconds`.
 
     Raises:
-        SystemExit: a status was neither 2xx nor 304.
+        SystemExit: a status is not 2xx, and no request has `If-None-Match`.
     """
     with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
         script.write(_SCRIPT % _lua(requests))
         script.flush()
-        before = processor_seconds(server)
-        done = subprocess.run(
+        seconds_before = processor_seconds(server)
+        report = subprocess.run(
             ["wrk", "-t1", f"-c{connections}", f"-d{seconds}", "--latency", "-s", script.name,
              server.address],
             capture_output=True, text=True, check=True,
         ).stdout  # fmt: skip
-        spent = processor_seconds(server) - before
-    if "Non-2xx" in done and not any("If-None-Match" in one.headers for one in requests):
-        raise SystemExit(f"{requests[0].path}: {done}")
-    number = int(_found(r"(\d+) requests in", done)[1])
-    p99 = _found(r"99%\s+([\d.]+)(us|ms|s)\b", done)
+        processor_time = processor_seconds(server) - seconds_before
+    if "Non-2xx" in report and not any("If-None-Match" in request.headers for request in requests):
+        raise SystemExit(f"{requests[0].path}: {report}")
+    request_count = int(_required_match(r"(\d+) requests in", report)[1])
+    p99 = _required_match(r"99%\s+([\d.]+)(us|ms|s)\b", report)
     return Rate(
-        float(_found(r"Requests/sec: +([\d.]+)", done)[1]),
+        float(_required_match(r"Requests/sec: +([\d.]+)", report)[1]),
         float(p99[1]) * _UNITS[p99[2]],
-        spent / max(1, number) * 1e6,
+        processor_time / max(1, request_count) * 1e6,
     )
 
 
 def _lua(requests: Sequence[Request]) -> str:
-    def table(headers: Mapping[str, str]) -> str:
+    """The requests as a Lua table for `_SCRIPT`: path, headers, and the body of a POST."""
+
+    def header_fields(headers: Mapping[str, str]) -> str:
+        """The fields of a Lua table of headers."""
         return ",".join(
             f"[{json.dumps(name)}]={json.dumps(text)}" for name, text in headers.items()
         )
 
-    def body(one: Request) -> str:
-        return f",{json.dumps(one.body)}" if one.body else ""
+    def body_item(request: Request) -> str:
+        """The body as a further item, if there is one."""
+        return f",{json.dumps(request.body)}" if request.body else ""
 
-    asked = (f"{{{json.dumps(one.path)},{{{table(one.headers)}}}{body(one)}}}" for one in requests)
-    return f"{{{','.join(asked)}}}"
+    items = (
+        f"{{{json.dumps(request.path)},{{{header_fields(request.headers)}}}{body_item(request)}}}"
+        for request in requests
+    )
+    return f"{{{','.join(items)}}}"
 
 
-def _found(pattern: str, text: str) -> re.Match[str]:
-    found = re.search(pattern, text)
-    assert found, text
-    return found
+def _required_match(pattern: str, text: str) -> re.Match[str]:
+    """The first match of a pattern, which the text must have."""
+    match = re.search(pattern, text)
+    assert match, text
+    return match
 
 
 def processor_seconds(server: Server) -> float:
     """Seconds of processor time that the processes of a server have used."""
-    spent = 0
+    ticks = 0
     for pid in server.pids():
         fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()
-        spent += int(fields[11]) + int(fields[12])
-    return spent / _TICKS
+        # Times of the process in user and in kernel mode: utime and stime of proc(5), counted after the name.
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / _TICKS
 
 
-def _dirty(pid: int) -> int:
+def _private_kib(pid: int) -> int:
     """KiB of private memory that no file backs."""
     text = Path(f"/proc/{pid}/smaps_rollup").read_text()
-    return int(_found(r"Private_Dirty: +(\d+)", text)[1])
+    return int(_required_match(r"Private_Dirty: +(\d+)", text)[1])

@@ -11,7 +11,7 @@ from typing import Final
 
 from tests import ROOT
 
-_EVERY: Final = 0.1  # seconds between two samples
+_INTERVAL: Final = 0.1  # seconds between two samples
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,21 +28,25 @@ class Cost:
 
 
 def run(command: Sequence[str], root: Path = ROOT) -> Cost:
-    """Run a command at the root of the project; SystemExit with its output if it fails."""
+    """Run a command at the root of the project.
+
+    Raises:
+        SystemExit: the command failed; the message has its errors.
+    """
     start = time.perf_counter()
     process = subprocess.Popen(
         command, cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     )
     peaks = [0]
     ended = threading.Event()
-    watch = threading.Thread(target=_watch, args=(process.pid, peaks, ended))
+    watch = threading.Thread(target=_record_peaks, args=(process.pid, peaks, ended))
     watch.start()
-    _, said = process.communicate()
+    _, errors = process.communicate()
     seconds = time.perf_counter() - start
     ended.set()
     watch.join()
     if process.returncode:
-        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {said[-2000:]}")
+        raise SystemExit(f"{' '.join(command)} ended with {process.returncode}: {errors[-2000:]}")
     return Cost(seconds, max(peaks))
 
 
@@ -53,13 +57,14 @@ def size(path: Path) -> int:
     return path.stat().st_size
 
 
-def _watch(pid: int, peaks: list[int], ended: threading.Event) -> None:
-    while not ended.wait(_EVERY):
+def _record_peaks(pid: int, peaks: list[int], ended: threading.Event) -> None:
+    """Append the memory of a process tree to `peaks` at each interval until `ended`."""
+    while not ended.wait(_INTERVAL):
         peaks.append(sum(map(_resident, _tree(pid))))
 
 
 def _tree(pid: int) -> Iterable[int]:
-    """A process and all that it or its children started."""
+    """A process and all its descendants."""
     yield pid
     try:
         for task in Path(f"/proc/{pid}/task").iterdir():

@@ -1,4 +1,4 @@
-"""A server to be measured: no burst limits, and accounts of the largest plan."""
+"""A server for measurements: without burst limits, with accounts of the largest plan."""
 
 import shutil
 import sys
@@ -14,6 +14,7 @@ from quota.store.lmdb_store import LmdbStore
 from tests.bench.load import Server, running
 from tests.quota.filling import create_account, create_key
 
+# Settings that lift every limit by the minute.
 _LIMITS: Final = "[debit]\n" + "".join(
     f"{plan} = 100000000\n"
     for plan in (
@@ -27,18 +28,18 @@ _LIMITS: Final = "[debit]\n" + "".join(
     )
 )
 
-Headers = Mapping[str, str]
+Headers = Mapping[str, str]  # of a request: the key of an account
 
 
 def keys(state: Path, accounts: int) -> Sequence[Headers]:
     """The headers of new accounts of the largest plan, in a new STATE folder."""
     plans, now = load(), datetime.now(UTC)
     store = LmdbStore(state)
-    made = [create_account(store, "integral", plans, now) for _ in range(accounts)]
-    shown = [create_key(store, one.result().id, plans, now) for one in made]
-    found = [{"Authorization": f"Bearer {one.result()[1]}"} for one in shown]
+    created = [create_account(store, "integral", plans, now) for _ in range(accounts)]
+    created_keys = [create_key(store, result.result().id, plans, now) for result in created]
+    headers = [{"Authorization": f"Bearer {result.result()[1]}"} for result in created_keys]
     store.close()
-    return found
+    return headers
 
 
 @contextmanager
@@ -55,20 +56,20 @@ def serving(data: Path, state: Path, *flags: str) -> Iterator[Server]:
 
 
 def get(server: Server, path: str, account: Headers) -> None:
-    """Read the whole answer to GET `path`, below /api/v1; urllib's error if it is none."""
-    wanted = urllib.request.Request(f"{server.address}/api/v1/{path}", None, dict(account))
-    with urllib.request.urlopen(wanted) as answer:
+    """Read the complete response to GET /api/v1/`path`; urllib raises its HTTPError for a refusal."""
+    request = urllib.request.Request(f"{server.address}/api/v1/{path}", None, dict(account))
+    with urllib.request.urlopen(request) as answer:
         answer.read()
 
 
-def data_of(arguments: Sequence[str]) -> Path:
+def data_folder(arguments: Sequence[str]) -> Path:
     """The DATA folder of a command line.
 
     Raises:
-        SystemExit: there is none, or `wrk` is missing.
+        SystemExit: the argument is missing, or `wrk` is not installed.
     """
     if len(arguments) != 2:
         raise SystemExit("give the DATA folder of a built generation")
     if not shutil.which("wrk"):
-        raise SystemExit("wrk is not installed; apt-get install wrk")
+        raise SystemExit("wrk is not installed; run apt-get install wrk")
     return Path(arguments[1])

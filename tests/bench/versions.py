@@ -1,8 +1,8 @@
-"""The same random searches by several versions of the code, in turn: the measurement of `guard`.
+"""The same random searches by several versions of the code, alternately: the measurement of `guard`.
 
-Each version is a checkout with its own `.venv`, and a process that opens a generation of its format. All
-get the same searches, in a new order and with another version first each round. They must agree on each total and on
-the number of rows. The least time of each search counts, so that ratios hold on a busy machine, too.
+Each version is a checkout with its own `.venv`, and a process that opens a generation of its format. All versions run
+the same searches, in a new random order each round. They must agree on each total and on the number of rows. The least
+time of each search counts, so that ratios are also reliable on a busy machine.
 """
 
 import json
@@ -20,7 +20,7 @@ from tests.bench.candidate import Candidate
 from tests.bench.questions import mix, values
 from tests.bench.questions.question import Question
 
-# Run in each checkout: it knows nothing of this module, which an older version does not have.
+# Run in each checkout. It does not import this module, which an older version may not have.
 _WORKER: Final = """
 import gc, json, sys, time
 from pathlib import Path
@@ -49,9 +49,10 @@ for line in sys.stdin:
 
 
 class _Version:
-    """A process of one version, with the least time of each search so far."""
+    """A process that runs the searches with one version of the code, and the least time of each search so far."""
 
     def __init__(self, checkout: Path, data: Path, questions: Path, stack: ExitStack) -> None:
+        """Start the process in `checkout`; wait until it has opened DATA and read the questions."""
         command = [str(checkout / ".venv/bin/python"), "-c", _WORKER, str(data), str(questions)]
         self._process = stack.enter_context(
             subprocess.Popen(
@@ -59,54 +60,64 @@ class _Version:
             )
         )
         stack.callback(self._process.kill)
-        self.least: dict[int, int] = {}
-        if self._line() != ["ready"]:
-            raise SystemExit(f"{checkout} cannot search {data}; has it a .venv of its own?")
+        self.least_ns: dict[int, int] = {}  # by the number of the search
+        if self._read_line() != ["ready"]:
+            raise SystemExit(
+                f"{checkout} cannot search {data}; check its .venv, and the format of the generation"
+            )
 
     def search(self, number: int) -> list[str]:
-        """Ask for a search; keep its time, return the total and the bytes of its rows."""
+        """Run a search and update its least time; return its total and its number of rows, as text."""
         assert self._process.stdin
         self._process.stdin.write(f"{number}\n")
         self._process.stdin.flush()
-        spent, *answer = self._line()
-        self.least[number] = min(int(spent), self.least.get(number, sys.maxsize))
+        spent, *answer = self._read_line()
+        self.least_ns[number] = min(int(spent), self.least_ns.get(number, sys.maxsize))
         return answer
 
-    def _line(self) -> list[str]:
+    def _read_line(self) -> list[str]:
+        """The words of the next line that the process prints."""
         assert self._process.stdout
         return self._process.stdout.readline().split()
 
 
-def search_in_turn(
+def search_alternately(
     versions: Sequence[tuple[Path, Path]], searches: int, rounds: int, seed: int
 ) -> tuple[list[Question], list[dict[int, int]]]:
-    """Ask versions, each a checkout with its DATA, `searches` random searches a class, `rounds` times.
+    """Run each random search in all versions, one after another in a random order.
 
-    Returns the searches, and of each version the least nanoseconds of each search, by number.
+    Args:
+        versions: checkouts, each with a DATA folder of its format.
+        searches: the number of random searches per class.
+
+    Returns:
+        The searches, and for each version the least nanoseconds of each search, by number.
 
     Raises:
         SystemExit: answers differ.
     """
     chance = random.Random(seed)
-    places = [(checkout.resolve(), data.resolve()) for checkout, data in versions]
-    with Candidate(places[-1][1]) as candidate:
-        known = values.sample(candidate.generation, chance)
-        questions = mix.questions(known, chance, searches)
+    folders = [(checkout.resolve(), data.resolve()) for checkout, data in versions]
+    with Candidate(folders[-1][1]) as candidate:
+        sample = values.sample(candidate.generation, chance)
+        questions = mix.questions(sample, chance, searches)
     with ExitStack() as stack:
-        file = places[-1][1].parent / f".versions-{seed}.json"
+        file = folders[-1][1].parent / f".versions-{seed}.json"
         stack.callback(lambda: file.unlink(missing_ok=True))
         file.write_text(json.dumps([(asdict(q.query), q.offset, q.limit) for q in questions]))
-        open_versions = [_Version(checkout, data, file, stack) for checkout, data in places]
+        open_versions = [_Version(checkout, data, file, stack) for checkout, data in folders]
         for _ in range(rounds):
             for number in chance.sample(range(len(questions)), len(questions)):
-                turn = chance.sample(open_versions, len(open_versions))
-                first, *others = [version.search(number) for version in turn]
-                if any(other != first for other in others):
-                    raise SystemExit(f"answers differ: {first}, {others}: {questions[number]}")
-        return questions, [version.least for version in open_versions]
+                order = chance.sample(open_versions, len(open_versions))
+                first_answer, *other_answers = [version.search(number) for version in order]
+                if any(answer != first_answer for answer in other_answers):
+                    raise SystemExit(
+                        f"answers differ: {first_answer}, {other_answers}: {questions[number]}"
+                    )
+        return questions, [version.least_ns for version in open_versions]
 
 
-def by_class(questions: Sequence[Question]) -> dict[str, list[int]]:
+def group_by_class(questions: Sequence[Question]) -> dict[str, list[int]]:
     """The numbers of the searches of each class."""
     classes: dict[str, list[int]] = defaultdict(list)
     for number, question in enumerate(questions):

@@ -1,5 +1,5 @@
-"""The pages of serve/deploy/ for the person who runs the program, line by line, on a host with systemd.
+"""Follow the pages of serve/deploy/ for operators, line by line, on a host with systemd.
 
-Read `host` first: a host is a container with a root of its own and the programs of this machine. It has no network, so
-what pip installs was fetched before.
+Read `host` first: a host is a container with its own root and the programs of this machine. It has no network, so
+the packages for pip are fetched before.
 """

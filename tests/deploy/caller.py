@@ -1,4 +1,5 @@
-"""Continuous calls of a server, over kept and new connections, until SIGTERM; prints the answers and the faults.
+"""Call a server continuously, on kept and new connections, until SIGTERM; then print the number of answers and the
+faults.
 
 python -m tests.deploy.caller http://127.0.0.1:8080 /api/v1/pays …
 """
@@ -11,15 +12,16 @@ import orjson
 
 from tests.proof.reading import Readers, Response
 
-CONNECTIONS = 4
+CONNECTIONS = 4  # simultaneous readers
 
 
 def fault_of(response: Response) -> str | None:
-    """What is wrong with a response that should be 200; None if nothing is."""
+    """The fault of a response that should be 200, or None."""
     return None if response.status == 200 else f"{response.status}: {response.body[:200]!r}"
 
 
 async def call(address: str, paths: list[str]) -> Readers:
+    """Request the paths until SIGTERM; return the readers with their counts."""
     readers = Readers(address, paths, fault_of)
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, readers.stop)
     await readers.run(CONNECTIONS)
@@ -27,5 +29,5 @@ async def call(address: str, paths: list[str]) -> Readers:
 
 
 if __name__ == "__main__":
-    found = asyncio.run(call(sys.argv[1], sys.argv[2:]))
-    sys.stdout.write(orjson.dumps({"answers": found.answers, "faults": found.faults}).decode())
+    readers = asyncio.run(call(sys.argv[1], sys.argv[2:]))
+    sys.stdout.write(orjson.dumps({"answers": readers.answers, "faults": readers.faults}).decode())

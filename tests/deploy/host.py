@@ -1,7 +1,7 @@
-"""Hosts with a systemd of their own, an empty root and no network, booted by systemd-nspawn.
+"""Hosts with their own systemd, an empty root and no network, booted by systemd-nspawn.
 
-A host has the programs of this machine (`/usr`, read-only) and what its packages put into `/etc`; users, services and
-every other folder are its own. Units run in it under all their restrictions.
+A host shares the programs of this machine (`/usr`, read-only) and has copies of some of its `/etc`; it has its own
+users, services and other folders. Units run with all their restrictions.
 """
 
 import os
@@ -20,13 +20,13 @@ from typing import Final
 import pytest
 
 from tests import ROOT
-from tests.proof.tools import absent, need
+from tests.proof.tools import need, skip_or_fail
 from tests.serve.processes import eventually
 
 DEPLOY: Final = ROOT / "serve" / "deploy"
-BRIEF_S: Final = 150.0  # a busy machine takes long to start a server
-# What Debian's packages have in /etc; a missing one is no fault.
-_CONFIGURED: Final = (
+START_SECONDS: Final = 150.0  # the longest that a busy machine needs to start a host or a server
+# Files of Debian packages in /etc; some may be missing.
+_PACKAGE_FILES: Final = (
     "alternatives", "dbus-1", "ld.so.cache", "ld.so.conf", "ld.so.conf.d", "login.defs", "nsswitch.conf", "pam.d",
     "security",
 )  # fmt: skip
@@ -39,38 +39,43 @@ class Host:
     root: Path
     leader: int
 
-    def run(self, script: str, *, seconds: float = BRIEF_S) -> str:
-        """What bash prints that runs a script as root, in /root/install, each line of which must succeed."""
-        done = subprocess.run(
-            [*self.entered("--mount", "--uts", "--ipc", "--pid", "--cgroup"), "bash", "-euo", "pipefail"],
+    def run(self, script: str, *, seconds: float = START_SECONDS) -> str:
+        """Run a script with bash as root in /root/install; return its output. Each line must succeed."""
+        result = subprocess.run(
+            [*self.namespace_command("--mount", "--uts", "--ipc", "--pid", "--cgroup"), "bash", "-euo", "pipefail"],
             input=f"cd /root/install\n{script}",
             env={"PATH": "/usr/local/bin:/usr/sbin:/usr/bin", "HOME": "/root"},
             capture_output=True, text=True, check=False, timeout=seconds,
         )  # fmt: skip
-        assert done.returncode == 0, f"{script}\n{done.stdout}\n{done.stderr}\n{self.journal()}"
-        return done.stdout
+        assert result.returncode == 0, (
+            f"{script}\n{result.stdout}\n{result.stderr}\n{self.journal()}"
+        )
+        return result.stdout
 
-    def entered(self, *namespaces: str) -> Sequence[str]:
-        """The beginning of a command that runs in the network of the host, and in these namespaces."""
+    def namespace_command(self, *namespaces: str) -> Sequence[str]:
+        """The beginning of a command that runs in the network of the host and in these namespaces."""
         return ["nsenter", "--target", str(self.leader), "--net", *namespaces]
 
     def journal(self) -> str:
-        """The last lines of the journal of all units of ours."""
+        """The last 40 lines of the journal of the host, for the message of a failed script."""
         command = ["journalctl", "--no-pager", "--output=cat", "--lines=40", "--directory"]
+        # The journal is in /run or /var. If there is none yet, journalctl looks into the root, which holds none.
         (folder,) = [*self.root.glob("run/log/journal/*"), *self.root.glob("var/log/journal/*")][
             :1
         ] or [self.root]
-        done = subprocess.run([*command, str(folder)], capture_output=True, text=True, check=False)
-        return done.stdout
+        result = subprocess.run(
+            [*command, str(folder)], capture_output=True, text=True, check=False
+        )
+        return result.stdout
 
 
 @contextmanager
-def booted(folder: Path) -> Iterator[Host]:
-    """Boot a host whose root is an empty folder; it is switched off at the end."""
+def boot(folder: Path) -> Iterator[Host]:
+    """Boot a host with an empty folder as its root; stop it at the end of the block."""
     nspawn = need("systemd-nspawn", "systemd-container")
     if os.geteuid():
         pytest.skip("only root can boot a host")
-    _furnish(folder)
+    _fill_root(folder)
     name = f"societes-{os.getpid()}"
     command = [
         nspawn, "--quiet", "--boot", "--register=no", "--keep-unit", "--console=pipe", "--private-network",
@@ -86,18 +91,20 @@ def booted(folder: Path) -> Iterator[Host]:
         stderr=subprocess.STDOUT,
     ) as process:
         try:
-            host = Host(folder, _leader(process))
-            eventually(lambda: _state(host) in ("running", "degraded"))
+            host = Host(folder, _find_leader(process))
+            # "degraded": systemd has started, and some unit has failed, which a container may cause.
+            eventually(lambda: _system_state(host) in ("running", "degraded"))
             host.run("install -d /usr/local/bin")
             yield host
             os.kill(host.leader, signal.SIGKILL)
-            process.wait(BRIEF_S)
+            process.wait(START_SECONDS)
         finally:
             process.terminate()
 
 
-def _furnish(root: Path) -> None:
-    root.chmod(0o755)  # a temporary folder is for its owner alone
+def _fill_root(root: Path) -> None:
+    """Make the folders, links and files of /etc that a host needs to boot."""
+    root.chmod(0o755)  # only the owner can read a temporary folder
     for name in (
         "usr",
         "etc/systemd/system",
@@ -116,7 +123,7 @@ def _furnish(root: Path) -> None:
     for name in ("bin", "sbin", "lib", "lib64"):
         (root / name).symlink_to(f"usr/{name}")
     etc = root / "etc"
-    for name in _CONFIGURED:
+    for name in _PACKAGE_FILES:
         source = Path("/etc", name)
         if source.is_dir():
             shutil.copytree(source, etc / name, symlinks=True)
@@ -126,32 +133,33 @@ def _furnish(root: Path) -> None:
         "root:x:0:0:root:/root:/bin/bash\nmessagebus:x:100:100::/:/bin/false\n"
     )
     (etc / "group").write_text("root:x:0:\nmessagebus:x:100:\n")
-    shutil.copy("/usr/lib/os-release", etc)  # nspawn looks for it before /usr is there
+    shutil.copy("/usr/lib/os-release", etc)  # nspawn reads it before /usr is mounted
     (etc / "hosts").write_text("127.0.0.1 localhost\n")
     (etc / "machine-id").touch()
 
 
-def _leader(process: "subprocess.Popen[bytes]") -> int:
-    """The process number 1 of the host."""
+def _find_leader(process: "subprocess.Popen[bytes]") -> int:
+    """The process id, on this machine, of process 1 of the host; skips or fails the test if it does not start."""
     children = Path(f"/proc/{process.pid}/task/{process.pid}/children")
-    deadline = time.monotonic() + BRIEF_S
+    deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         for pid in children.read_text().split():
-            started = Path(f"/proc/{pid}/cmdline").read_bytes()
-            if started.startswith(b"/usr/lib/systemd/systemd\0"):
+            command = Path(f"/proc/{pid}/cmdline").read_bytes()
+            if command.startswith(b"/usr/lib/systemd/systemd\0"):
                 return int(pid)
         time.sleep(0.1)
     process.terminate()
-    said = process.communicate()[0].decode(errors="replace")
-    return absent(f"systemd cannot be booted in a container here: {said[-1000:]}")
+    output = process.communicate()[0].decode(errors="replace")
+    return skip_or_fail(f"this machine cannot boot systemd in a container: {output[-1000:]}")
 
 
-def _state(host: Host) -> str:
-    command = [*host.entered("--mount", "--pid"), "systemctl", "is-system-running"]
+def _system_state(host: Host) -> str:
+    """The state that systemd reports, such as "running"."""
+    command = [*host.namespace_command("--mount", "--pid"), "systemctl", "is-system-running"]
     return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
 
 
-def blocks(document: str, heading: str) -> list[str]:
+def shell_blocks(document: str, heading: str) -> list[str]:
     """The blocks of shell commands under a heading of a page of serve/deploy/."""
     text = (DEPLOY / document).read_text(encoding="utf-8")
     section = re.search(
@@ -161,8 +169,8 @@ def blocks(document: str, heading: str) -> list[str]:
     return re.findall(r"^```sh\n(.*?)^```$", section[1], re.MULTILINE | re.DOTALL)
 
 
-def supply(host: Host, wheel: Path, packages: Path) -> None:
-    """Put into /root/install what INSTALL.md wants there, and let pip find the packages that it would fetch."""
+def copy_install_files(host: Host, wheel: Path, packages: Path) -> None:
+    """Copy the files that INSTALL.md requires to /root/install; make pip use the fetched packages."""
     install = host.root / "root" / "install"
     for path in (wheel, *(ROOT / "requirements").glob("*.lock"), *DEPLOY.iterdir()):
         shutil.copy(path, install)
@@ -173,25 +181,27 @@ def supply(host: Host, wheel: Path, packages: Path) -> None:
 
 
 def fetch_packages(target: Path) -> None:
-    """Fetch what requirements/build.lock pins, for the system's Python, and what builds the sources among them."""
-    if sys.version_info[:2] != _version_of_the_system():
-        absent(
-            "the wheel of this Python is of no use to /usr/bin/python3, which has another version"
+    """Fetch the packages of requirements/build.lock for the system's Python, and the tools to build source packages."""
+    if sys.version_info[:2] != _system_version():
+        skip_or_fail(
+            "the wheel of this Python cannot be installed: /usr/bin/python3 has another version"
         )
-    for wanted in (
+    for pip_arguments in (
         ("--require-hashes", "-r", str(ROOT / "requirements" / "build.lock")),
         ("setuptools", "wheel"),
     ):
-        done = subprocess.run(
-            [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(target), *wanted],
+        result = subprocess.run(
+            [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--dest", str(target), *pip_arguments],
             capture_output=True, text=True, check=False, timeout=300,
         )  # fmt: skip
-        if done.returncode:
-            absent(f"packages cannot be fetched: {done.stderr}")
+        if result.returncode:
+            skip_or_fail(f"pip cannot fetch packages: {result.stderr}")
 
 
-def _version_of_the_system() -> tuple[int, ...]:
+def _system_version() -> tuple[int, ...]:
+    """The major and minor version of /usr/bin/python3."""
+    # ensurepip is imported because the installation makes a venv, which needs it.
     script = "import ensurepip, sys; print(*sys.version_info[:2])"
     command = [need("/usr/bin/python3", "python3-venv"), "-c", script]
-    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
-    return tuple(map(int, printed.split()))
+    output = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return tuple(map(int, output.split()))

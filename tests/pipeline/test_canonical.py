@@ -11,7 +11,7 @@ from pipeline import canonical
 from pipeline.canonical import COMPANIES, COMPTES, InputError
 
 ORLEANS: dict[str, object] = {"iso2": "FR", "id": "552059024", "nom": "Société d'Orléans"}
-LINE: dict[str, object] = {
+STATEMENT_LINE: dict[str, object] = {
     "iso2": "UK",
     "id": "09753294",
     "exercice": 2017,
@@ -22,21 +22,22 @@ LINE: dict[str, object] = {
 }
 
 
-def _companies(folder: Path, *rows: dict[str, object]) -> Path:
+def _write_parquet(folder: Path, *rows: dict[str, object]) -> Path:
+    """A file of these rows, which may lack columns or have further columns."""
     path = folder / "companies.parquet"
     pl.DataFrame(list(rows)).write_parquet(path)
     return path
 
 
 def test_a_missing_optional_column_is_a_null_of_its_type(tmp_path: Path) -> None:
-    found = canonical.scan(_companies(tmp_path, ORLEANS), "companies").collect()
+    rows = canonical.scan(_write_parquet(tmp_path, ORLEANS), "companies").collect()
 
     expected = pl.DataFrame([ORLEANS], schema=dict(COMPANIES))
-    assert_frame_equal(found, expected)
+    assert_frame_equal(rows, expected)
 
 
 def test_an_unknown_column_stops_and_is_named(tmp_path: Path) -> None:
-    file = _companies(tmp_path, ORLEANS | {"chiffre": 1})
+    file = _write_parquet(tmp_path, ORLEANS | {"chiffre": 1})
 
     with pytest.raises(InputError, match=r"companies\.parquet: unknown column chiffre"):
         canonical.scan(file, "companies")
@@ -44,20 +45,24 @@ def test_an_unknown_column_stops_and_is_named(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("column", ["iso2", "id", "nom"])
 def test_a_missing_required_column_stops_and_is_named(tmp_path: Path, column: str) -> None:
-    file = _companies(tmp_path, {k: v for k, v in ORLEANS.items() if k != column})
+    file = _write_parquet(
+        tmp_path, {name: value for name, value in ORLEANS.items() if name != column}
+    )
 
     with pytest.raises(InputError, match=f"required column {column} is missing"):
         canonical.scan(file, "companies")
 
 
-@pytest.mark.parametrize("given", ["1987-03-01", date(1987, 3, 1)])
-def test_a_date_may_come_as_text_or_as_a_date(tmp_path: Path, given: object) -> None:
-    file = _companies(tmp_path, ORLEANS | {"date_creation": given, "date_source": given})
+@pytest.mark.parametrize("published", ["1987-03-01", date(1987, 3, 1)])
+def test_a_date_may_come_as_text_or_as_a_date(tmp_path: Path, published: object) -> None:
+    file = _write_parquet(
+        tmp_path, ORLEANS | {"date_creation": published, "date_source": published}
+    )
 
-    found = canonical.scan(file, "companies").collect()
+    rows = canonical.scan(file, "companies").collect()
 
-    assert found["date_creation"].to_list() == ["1987-03-01"]
-    assert found["date_source"].to_list() == ["1987-03-01"]
+    assert rows["date_creation"].to_list() == ["1987-03-01"]
+    assert rows["date_source"].to_list() == ["1987-03-01"]
 
 
 @pytest.mark.parametrize(
@@ -74,47 +79,49 @@ def test_a_date_may_come_as_text_or_as_a_date(tmp_path: Path, given: object) -> 
 def test_a_value_of_another_type_is_refused_and_not_cast(
     tmp_path: Path, column: str, value: object
 ) -> None:
-    file = _companies(tmp_path, ORLEANS | {column: value})
+    file = _write_parquet(tmp_path, ORLEANS | {column: value})
 
     with pytest.raises(InputError, match=f"{column} is "):
         canonical.scan(file, "companies")
 
 
-@pytest.mark.parametrize("given", [["Œuvre SA"], [], None])
-def test_a_list_of_texts_may_be_empty_or_null(tmp_path: Path, given: list[str] | None) -> None:
-    file = _companies(tmp_path, ORLEANS | {"noms_anterieurs": given})
+@pytest.mark.parametrize("published", [["Œuvre SA"], [], None])
+def test_a_list_of_texts_may_be_empty_or_null(tmp_path: Path, published: list[str] | None) -> None:
+    file = _write_parquet(tmp_path, ORLEANS | {"noms_anterieurs": published})
 
-    found = canonical.scan(file, "companies").collect()["noms_anterieurs"]
+    names = canonical.scan(file, "companies").collect()["noms_anterieurs"]
 
-    assert found.dtype == pl.List(pl.String)
-    assert found.to_list() == [given]
+    assert names.dtype == pl.List(pl.String)
+    assert names.to_list() == [published]
 
 
 def test_a_statement_line_may_have_no_currency_but_must_have_a_value(tmp_path: Path) -> None:
-    file = _companies(tmp_path, LINE)
+    file = _write_parquet(tmp_path, STATEMENT_LINE)
 
-    found = canonical.scan(file, "comptes").collect()
+    rows = canonical.scan(file, "comptes").collect()
 
-    assert_frame_equal(found, pl.DataFrame([LINE], schema=dict(COMPTES)))
-    without = _companies(tmp_path, {k: v for k, v in LINE.items() if k != "valeur"})
+    assert_frame_equal(rows, pl.DataFrame([STATEMENT_LINE], schema=dict(COMPTES)))
+    without_value = _write_parquet(
+        tmp_path, {name: value for name, value in STATEMENT_LINE.items() if name != "valeur"}
+    )
     with pytest.raises(InputError, match="required column valeur is missing"):
-        canonical.scan(without, "comptes")
+        canonical.scan(without_value, "comptes")
 
 
 @pytest.mark.parametrize("fault", [pl.exceptions.ComputeError, pl.exceptions.PanicException])
-def test_of_many_files_the_one_that_cannot_be_read_is_named(
+def test_the_unreadable_file_among_several_is_named(
     tmp_path: Path, fault: type[BaseException]
 ) -> None:
     good, bad = tmp_path / "bon.parquet", tmp_path / "abîmé.parquet"
     pl.DataFrame([ORLEANS]).write_parquet(good)
     bad.write_bytes(good.read_bytes()[:-1])
 
-    named = r"abîmé\.parquet cannot be read: .*; import it again"
-    with pytest.raises(InputError, match=named), canonical.name_unreadable([good, bad]):
+    message = r"abîmé\.parquet cannot be read: .*; import it again"
+    with pytest.raises(InputError, match=message), canonical.name_unreadable([good, bad]):
         raise fault("somewhere")
 
 
-def test_where_every_file_can_be_read_the_error_is_what_it_was(tmp_path: Path) -> None:
+def test_an_error_is_unchanged_if_every_file_can_be_read(tmp_path: Path) -> None:
     good = tmp_path / "bon.parquet"
     pl.DataFrame([ORLEANS]).write_parquet(good)
 

@@ -17,6 +17,7 @@ from pipeline.stages import (
     statement_lines,
 )
 
+# The French reasons under which stages and importers count rows, as they are in the code.
 REASONS = {
     *rejections.FAULTS,
     *implausible_values.REASONS,
@@ -61,17 +62,17 @@ def test_every_reason_has_english_words(reason: str) -> None:
     ("reason", "words"),
     [
         ("pays 'ÖÖ'", "country 'ÖÖ'"),
-        ("division 97 hors des secteurs", "division 97 is no sector"),
-        ("b.csv en cp1252", "b.csv is in Windows-1252"),
+        ("division 97 hors des secteurs", "division 97 is not a sector"),
+        ("b.csv en cp1252", "b.csv has lines in Windows-1252"),
         ("sans taux EEK 2030", "no rate of EEK for 2030"),
         ("EMTAK 2025", "EMTAK 2025"),
     ],
 )
-def test_a_value_in_a_reason_is_kept(reason: str, words: str) -> None:
+def test_a_value_inside_a_reason_stays_in_its_english_words(reason: str, words: str) -> None:
     assert console.english_reason(reason) == words
 
 
-def test_every_result_of_a_night_has_its_words() -> None:
-    results = {*get_args(fetching.Result), *get_args(report.SourceResult)}
+def test_every_result_of_a_night_has_english_words() -> None:
+    results = {*get_args(fetching.FetchResult), *get_args(report.SourceResult)}
 
     assert results <= console.ENGLISH.keys()

@@ -1,4 +1,4 @@
-"""An import accounts for every row, appears whole, and refuses unknown columns and files."""
+"""An import counts every row, leaves no half-written output, and refuses unknown columns and files."""
 
 import json
 import zipfile
@@ -13,17 +13,19 @@ from pipeline.registers.toml import declaration
 from seeds import TABLES
 
 RAW = TABLES / "raw"
-UK = RAW / "uk" / "BasicCompanyData-southyorkshire.zip"
-FILED = RAW / "uk" / "BasicCompanyData-accounts-sample.zip"
-ACCOUNTS = RAW / "uk" / "Accounts_Bulk_Data-sample.zip"
-EE = sorted((RAW / "ee").glob("*.zip"))
+# Published files, or excerpts of them; the two British files of companies have five companies in common.
+UK_FILE = RAW / "uk" / "BasicCompanyData-southyorkshire.zip"
+UK_SAMPLE_FILE = RAW / "uk" / "BasicCompanyData-accounts-sample.zip"
+ACCOUNTS_FILE = RAW / "uk" / "Accounts_Bulk_Data-sample.zip"
+EE_FILES = sorted((RAW / "ee").glob("*.zip"))
 
-DECLARED = Path(registers.__file__).parent / "uk-basic.toml"
-LAYOUT = declaration.read(DECLARED).files["BasicCompanyData"]
+DECLARATION = Path(registers.__file__).parent / "uk-basic.toml"
+LAYOUT = declaration.read(DECLARATION).files["BasicCompanyData"]
+# The columns that the declaration expects.
 HEADER = [*sorted(LAYOUT.used), *sorted(LAYOUT.ignored)]
 
 
-def _published(path: Path, *rows: dict[str, str], header: list[str] | None = None) -> Path:
+def _write_basic_data(path: Path, *rows: dict[str, str], header: list[str] | None = None) -> Path:
     """A BasicCompanyData file of these companies, every value quoted and CRLF."""
     columns = header or HEADER
     lines = [",".join(f" {name}" for name in columns)]
@@ -34,12 +36,13 @@ def _published(path: Path, *rows: dict[str, str], header: list[str] | None = Non
     return path
 
 
-def _company(number: str, name: str = "MÉTAUX & FILS LTD", **others: str) -> dict[str, str]:
-    return {"CompanyNumber": number, "CompanyName": name} | others
+def _uk_row(number: str, name: str = "MÉTAUX & FILS LTD", **fields: str) -> dict[str, str]:
+    """A row of a BasicCompanyData file."""
+    return {"CompanyNumber": number, "CompanyName": name} | fields
 
 
 def test_a_new_column_is_refused_by_name(tmp_path: Path) -> None:
-    file = _published(tmp_path / "b.csv", _company("1"), header=[*HEADER, "SICCode2026"])
+    file = _write_basic_data(tmp_path / "b.csv", _uk_row("1"), header=[*HEADER, "SICCode2026"])
 
     with pytest.raises(InputError, match=r"b\.csv .*unknown column 'SICCode2026'"):
         importing.run("uk-basic", [file], tmp_path / "out")
@@ -48,72 +51,76 @@ def test_a_new_column_is_refused_by_name(tmp_path: Path) -> None:
 @pytest.mark.parametrize("column", ["CompanyStatus", "URI"])
 def test_a_column_that_is_gone_is_refused_by_name(tmp_path: Path, column: str) -> None:
     header = [name for name in HEADER if name != column]
-    file = _published(tmp_path / "b.csv", _company("1"), header=header)
+    file = _write_basic_data(tmp_path / "b.csv", _uk_row("1"), header=header)
 
     with pytest.raises(InputError, match=rf"b\.csv .*expected column '{column}' is missing"):
         importing.run("uk-basic", [file], tmp_path / "out")
 
 
 def test_a_column_that_is_there_twice_is_refused_by_name(tmp_path: Path) -> None:
-    file = _published(tmp_path / "b.csv", _company("1"), header=[*HEADER, "URI"])
+    file = _write_basic_data(tmp_path / "b.csv", _uk_row("1"), header=[*HEADER, "URI"])
 
     with pytest.raises(InputError, match=r"column 'URI' is there twice"):
         importing.run("uk-basic", [file], tmp_path / "out")
 
 
 def test_columns_are_found_by_name_whatever_their_place(tmp_path: Path) -> None:
-    file = _published(tmp_path / "b.csv", _company("SC1", "ŻABKA"), header=HEADER[::-1])
+    file = _write_basic_data(tmp_path / "b.csv", _uk_row("SC1", "ŻABKA"), header=HEADER[::-1])
 
     importing.run("uk-basic", [file], tmp_path / "out")
 
-    found = pl.read_parquet(tmp_path / "out" / "companies" / "uk-basic.b.parquet")
-    assert found.select("id", "nom").rows() == [("SC1", "ŻABKA")]
+    companies = pl.read_parquet(tmp_path / "out" / "companies" / "uk-basic.b.parquet")
+    assert companies.select("id", "nom").rows() == [("SC000001", "ŻABKA")]
 
 
-def test_a_company_of_two_files_is_merged_and_the_first_value_wins(tmp_path: Path) -> None:
-    first = _published(tmp_path / "1.csv", _company("7", "PREMIER"), _company("8"))
-    second = _published(
+def test_a_company_of_two_files_is_merged_and_the_last_file_wins(tmp_path: Path) -> None:
+    first = _write_basic_data(tmp_path / "1.csv", _uk_row("7", "PREMIER"), _uk_row("8"))
+    second = _write_basic_data(
         tmp_path / "2.csv",
-        _company("9"),
-        _company("7", "SECOND", CompanyStatus="Active", IncorporationDate="14/04/2005"),
+        _uk_row("9"),
+        _uk_row("7", "SECOND", CompanyStatus="Active", IncorporationDate="14/04/2005"),
     )
 
     report = importing.run("uk-basic", [first, second], tmp_path / "out")
 
-    found = pl.read_parquet(tmp_path / "out" / report.output)
-    assert found.select("id", "nom", "statut", "date_creation").rows() == [
-        ("7", "PREMIER", "Active", "2005-04-14"),
-        ("8", "MÉTAUX & FILS LTD", None, None),
-        ("9", "MÉTAUX & FILS LTD", None, None),
+    companies = pl.read_parquet(tmp_path / "out" / report.output)
+    assert companies.select("id", "nom", "statut", "date_creation").rows() == [
+        ("00000008", "MÉTAUX & FILS LTD", None, None),
+        ("00000009", "MÉTAUX & FILS LTD", None, None),
+        ("00000007", "SECOND", "Active", "2005-04-14"),
     ]
     assert (report.counts.read, report.counts.kept, report.counts.merged) == (4, 3, 1)
 
 
-def test_the_real_files_share_five_companies(tmp_path: Path) -> None:
-    report = importing.run("uk-basic", [FILED, UK], tmp_path)
+def test_the_five_companies_that_two_published_files_share_are_merged(tmp_path: Path) -> None:
+    report = importing.run("uk-basic", [UK_SAMPLE_FILE, UK_FILE], tmp_path)
 
     assert report.counts.merged == 5
-    found = pl.read_parquet(tmp_path / report.output)
-    osmetis = found.filter(pl.col("id") == "10027550")
-    assert osmetis.select("nom", "ville", "nace_code").rows() == [
+    companies = pl.read_parquet(tmp_path / report.output)
+    merged_company = companies.filter(pl.col("id") == "10027550")  # one of the five
+    assert merged_company.select("nom", "ville", "nace_code").rows() == [
         ("OSMETIS LIMITED", "SHEFFIELD", "74990")
     ]
 
 
-def test_an_id_twice_inside_one_file_is_left_for_the_build_to_stop_on(tmp_path: Path) -> None:
-    first = _published(tmp_path / "1.csv", _company("7", "UN"), _company("7", "DEUX"))
-    second = _published(tmp_path / "2.csv", _company("7", "TROIS"))
+def test_an_import_keeps_an_id_that_is_twice_in_one_file_because_the_build_refuses_it(
+    tmp_path: Path,
+) -> None:
+    first = _write_basic_data(tmp_path / "1.csv", _uk_row("7", "UN"), _uk_row("7", "DEUX"))
+    second = _write_basic_data(tmp_path / "2.csv", _uk_row("7", "TROIS"))
 
     report = importing.run("uk-basic", [first, second], tmp_path / "out")
 
-    found = pl.read_parquet(tmp_path / "out" / report.output)
-    assert found["nom"].to_list() == ["UN", "DEUX", "TROIS"]
+    companies = pl.read_parquet(tmp_path / "out" / report.output)
+    assert companies["nom"].to_list() == ["UN", "DEUX", "TROIS"]
     assert report.counts.merged == 0
 
 
-def test_a_row_without_id_or_name_is_set_apart_with_its_reason(tmp_path: Path) -> None:
-    file = _published(
-        tmp_path / "b.csv", _company("1"), _company("", "SANS NUMÉRO"), _company("3", "  ")
+def test_a_row_without_id_or_name_is_written_to_the_rejected_rows_with_a_reason(
+    tmp_path: Path,
+) -> None:
+    file = _write_basic_data(
+        tmp_path / "b.csv", _uk_row("1"), _uk_row("", "SANS NUMÉRO"), _uk_row("3", "  ")
     )
 
     report = importing.run("uk-basic", [file], tmp_path / "out")
@@ -123,44 +130,53 @@ def test_a_row_without_id_or_name_is_set_apart_with_its_reason(tmp_path: Path) -
     rejected = pl.read_parquet(tmp_path / "out" / "rejected" / "uk-basic.b.parquet")
     assert rejected.rows() == [
         ("b.csv", 2, None, "SANS NUMÉRO", "sans identifiant", None),
-        ("b.csv", 3, "3", None, "sans nom", None),
+        ("b.csv", 3, "00000003", None, "sans nom", None),
     ]
 
 
-def test_a_date_that_is_none_keeps_the_row_and_is_counted_with_its_value(tmp_path: Path) -> None:
-    file = _published(
+def test_an_unreadable_date_is_null_and_counted_with_examples_and_its_row_stays(
+    tmp_path: Path,
+) -> None:
+    file = _write_basic_data(
         tmp_path / "b.csv",
-        _company("1", IncorporationDate="31/02/2005"),
-        _company("2", IncorporationDate="2005-02-28"),
-        _company("3", IncorporationDate="28/02/2005"),
-        _company("4"),
+        _uk_row("1", IncorporationDate="31/02/2005"),
+        _uk_row("2", IncorporationDate="2005-02-28"),
+        _uk_row("3", IncorporationDate="28/02/2005"),
+        _uk_row("4"),
     )
 
     report = importing.run("uk-basic", [file], tmp_path / "out")
 
-    found = pl.read_parquet(tmp_path / "out" / report.output)
-    assert found["date_creation"].to_list() == [None, None, "2005-02-28", None]
+    companies = pl.read_parquet(tmp_path / "out" / report.output)
+    assert companies["date_creation"].to_list() == [None, None, "2005-02-28", None]
     assert report.counts.noted["date illisible"] == 2
     assert report.counts.examples["date illisible"] == ("2005-02-28", "31/02/2005")
 
 
-def test_an_old_file_in_windows_1252_is_read_and_said_to_be(tmp_path: Path) -> None:
-    file = _published(tmp_path / "b.csv", _company("1", "CAFÉ “ÉLAN” LTD"))
+def test_a_file_in_windows_1252_is_read_and_noted(tmp_path: Path) -> None:
+    file = _write_basic_data(
+        tmp_path / "b.csv",
+        _uk_row("1", "CAFÉ “ÉLAN” LTD"),
+        _uk_row("2", "CAFÉ LTD"),
+        _uk_row("3", "CAFE LTD"),
+    )
     file.write_bytes(file.read_text(encoding="utf-8").encode("cp1252"))
 
     report = importing.run("uk-basic", [file], tmp_path / "out")
 
-    found = pl.read_parquet(tmp_path / "out" / report.output)
-    assert found["nom"].to_list() == ["CAFÉ “ÉLAN” LTD"]
-    assert report.counts.noted["b.csv en cp1252"] == 1
+    companies = pl.read_parquet(tmp_path / "out" / report.output)
+    assert companies["nom"].to_list() == ["CAFÉ “ÉLAN” LTD", "CAFÉ LTD", "CAFE LTD"]
+    assert report.counts.noted["b.csv en cp1252"] == 2
 
 
-def test_the_same_files_again_replace_and_other_files_add(tmp_path: Path) -> None:
-    importing.run("uk-basic", [UK], tmp_path)
+def test_a_repeated_import_replaces_its_output_and_another_register_adds_files(
+    tmp_path: Path,
+) -> None:
+    importing.run("uk-basic", [UK_FILE], tmp_path)
     output = tmp_path / "companies" / "uk-basic.BasicCompanyData-southyorkshire.parquet"
     before = output.read_bytes()
-    importing.run("uk-basic", [UK], tmp_path)
-    importing.run("ee", EE, tmp_path)
+    importing.run("uk-basic", [UK_FILE], tmp_path)
+    importing.run("ee", EE_FILES, tmp_path)
 
     assert output.read_bytes() == before
     assert sorted(path.name for path in tmp_path.rglob("*.*")) == [
@@ -172,10 +188,10 @@ def test_the_same_files_again_replace_and_other_files_add(tmp_path: Path) -> Non
     ]
 
 
-def test_a_mended_file_takes_its_rejected_rows_away(tmp_path: Path) -> None:
-    file = _published(tmp_path / "b.csv", _company("1"), _company("", "SANS NUMÉRO"))
+def test_an_import_of_the_corrected_file_deletes_the_file_of_rejected_rows(tmp_path: Path) -> None:
+    file = _write_basic_data(tmp_path / "b.csv", _uk_row("1"), _uk_row("", "SANS NUMÉRO"))
     importing.run("uk-basic", [file], tmp_path / "out")
-    _published(file, _company("1"), _company("2", "AVEC NUMÉRO"))
+    _write_basic_data(file, _uk_row("1"), _uk_row("2", "AVEC NUMÉRO"))
 
     report = importing.run("uk-basic", [file], tmp_path / "out")
 
@@ -184,15 +200,15 @@ def test_a_mended_file_takes_its_rejected_rows_away(tmp_path: Path) -> None:
 
 
 def test_a_file_already_imported_with_others_is_refused(tmp_path: Path) -> None:
-    importing.run("uk-basic", [FILED, UK], tmp_path)
+    importing.run("uk-basic", [UK_SAMPLE_FILE, UK_FILE], tmp_path)
 
     with pytest.raises(InputError, match="BasicCompanyData-southyorkshire is already in"):
-        importing.run("uk-basic", [UK], tmp_path)
+        importing.run("uk-basic", [UK_FILE], tmp_path)
 
 
-def test_a_failed_import_leaves_what_was_there(tmp_path: Path) -> None:
+def test_a_failed_import_leaves_the_earlier_import_unchanged(tmp_path: Path) -> None:
     out = tmp_path / "out"
-    file = _published(tmp_path / "b.csv", _company("1"))
+    file = _write_basic_data(tmp_path / "b.csv", _uk_row("1"))
     importing.run("uk-basic", [file], out)
     before = {path: path.read_bytes() for path in out.rglob("*.*")}
     file.write_text(file.read_text(encoding="utf-8") + '"un","champ', encoding="utf-8")
@@ -208,13 +224,13 @@ def test_a_failed_import_leaves_what_was_there(tmp_path: Path) -> None:
     [
         ("uk", "a.csv", b"", "unknown source 'uk'; known: be-kbo, be-nbb, ch-zefix, "),
         ("uk-basic", "a.csv", b"", "a.csv is empty"),
-        ("uk-basic", "a.zip", b"PK but no", "a.zip is no zip"),
-        ("uk-accounts", "a.zip", b"PK but no", "a.zip is no zip"),
+        ("uk-basic", "a.zip", b"PK but no", "a.zip is not a zip"),
+        ("uk-accounts", "a.zip", b"PK but no", "a.zip is not a zip"),
         ("ee", "b.csv", None, "b.csv: no such file"),
         ("uk-accounts", "b.zip", None, "b.zip: no such file"),
     ],
 )
-def test_a_wrong_use_is_named_with_its_value(
+def test_an_unknown_source_and_an_unusable_file_are_named(
     tmp_path: Path, source: str, name: str, content: bytes | None, message: str
 ) -> None:
     file = tmp_path / name
@@ -229,11 +245,11 @@ def test_no_file_and_the_same_file_twice_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no file to import"):
         importing.run("ee", [], tmp_path)
     with pytest.raises(InputError, match="is given twice"):
-        importing.run("ee", [EE[0], EE[0]], tmp_path)
+        importing.run("ee", [EE_FILES[0], EE_FILES[0]], tmp_path)
 
 
 @pytest.mark.parametrize("source", ["ee", "uk-basic", "uk-accounts"])
-def test_a_folder_is_said_to_be_one(tmp_path: Path, source: str) -> None:
+def test_a_folder_given_as_a_file_is_refused_with_a_hint(tmp_path: Path, source: str) -> None:
     (tmp_path / "télé").mkdir()
 
     with pytest.raises(InputError, match=r"télé is a folder; name the published files in it, as "):
@@ -259,7 +275,7 @@ def test_a_zip_without_a_csv_is_refused(tmp_path: Path) -> None:
         ("uk-accounts", [], r"a\.zip holds no file; give a file of this register"),
     ],
 )
-def test_a_zip_of_which_nothing_is_kept_is_refused(
+def test_a_zip_without_a_usable_file_is_refused(
     tmp_path: Path, source: str, names: list[str], message: str
 ) -> None:
     with zipfile.ZipFile(tmp_path / "a.zip", "w") as archive:
@@ -272,18 +288,19 @@ def test_a_zip_of_which_nothing_is_kept_is_refused(
     assert not list((tmp_path / "out").rglob("*.*"))
 
 
-def test_a_header_without_a_row_and_rows_without_a_name_are_refused(tmp_path: Path) -> None:
-    file = _published(tmp_path / "b.csv")
+def test_a_file_without_a_usable_row_is_refused(tmp_path: Path) -> None:
+    file = _write_basic_data(tmp_path / "b.csv")
     with pytest.raises(InputError, match=r"b\.csv has no row; download it again"):
         importing.run("uk-basic", [file], tmp_path / "out")
 
-    _published(file, _company("1", ""), _company("", "É"), _company("3", ""))
+    _write_basic_data(file, _uk_row("1", ""), _uk_row("", "É"), _uk_row("3", ""))
     with pytest.raises(InputError, match=r"none of 3 is kept: no identifier \(1\), no name"):
         importing.run("uk-basic", [file], tmp_path / "out")
 
 
 @pytest.mark.parametrize(
-    ("source", "files"), [("uk-basic", [FILED, UK]), ("ee", EE), ("uk-accounts", [ACCOUNTS])]
+    ("source", "files"),
+    [("uk-basic", [UK_SAMPLE_FILE, UK_FILE]), ("ee", EE_FILES), ("uk-accounts", [ACCOUNTS_FILE])],
 )
 def test_every_row_is_kept_dropped_rejected_or_merged(
     tmp_path: Path, source: str, files: list[Path]
@@ -295,32 +312,33 @@ def test_every_row_is_kept_dropped_rejected_or_merged(
 
 
 @pytest.mark.parametrize(
-    ("source", "files"), [("uk-basic", [FILED, UK]), ("ee", EE), ("uk-accounts", [ACCOUNTS])]
+    ("source", "files"),
+    [("uk-basic", [UK_SAMPLE_FILE, UK_FILE]), ("ee", EE_FILES), ("uk-accounts", [ACCOUNTS_FILE])],
 )
 def test_the_report_is_printed_in_english(tmp_path: Path, source: str, files: list[Path]) -> None:
     counts = importing.run(source, files, tmp_path).counts
 
     reasons = {*counts.dropped, *counts.rejected, *counts.noted, *counts.detail}
-    same = {reason for reason in reasons if console.english_reason(reason) == reason}
-    assert same <= {"SIC 2003", "SIC None Supplied"}
+    untranslated = {reason for reason in reasons if console.english_reason(reason) == reason}
+    assert untranslated <= {"SIC 2003", "SIC None Supplied"}
 
 
-def test_the_report_is_saved_and_says_the_same_as_the_one_returned(tmp_path: Path) -> None:
-    report = importing.run("ee", EE, tmp_path)
+def test_the_saved_report_equals_the_returned_report(tmp_path: Path) -> None:
+    report = importing.run("ee", EE_FILES, tmp_path)
 
-    saved = json.loads(
+    stored_report = json.loads(
         (tmp_path / "imports" / "ee.ettevotja_rekvisiidid__lihtandmed.json").read_text()
     )
-    assert saved["comptage"] == json.loads(json.dumps(report.to_dict()["comptage"]))
-    assert saved["fichiers"] == [path.name for path in EE]
+    assert stored_report["comptage"] == json.loads(json.dumps(report.to_dict()["comptage"]))
+    assert stored_report["fichiers"] == [path.name for path in EE_FILES]
     assert report.lines()[1] == "  2,665 read, 2,665 kept"
 
 
-def test_many_parts_still_give_a_name_a_disk_can_hold() -> None:
-    parts = [f"BasicCompanyData-2026-11-01-part{n}_7" for n in range(1, 8)]
+def test_the_output_name_of_many_files_is_short_enough_for_a_disk() -> None:
+    parts = [f"BasicCompanyData-2026-11-01-part{number}_7" for number in range(1, 8)]
 
     name = importing.output_name("uk-basic", parts)
 
-    assert len(name) <= importing.LONGEST_NAME
+    assert len(name) <= importing.MOST_NAME_BYTES
     assert name == importing.output_name("uk-basic", parts[::-1])
     assert name != importing.output_name("uk-basic", parts[:6])

@@ -1,7 +1,7 @@
-"""The program that opens a store after a power cut and prints its contents.
+"""A program that opens a store after a power cut and prints its contents.
 
-A damaged file may crash the process that maps it, so this is a program of its own. `python -m
-tests.proof.checker` reads one folder per line from standard input and prints one line of JSON.
+A damaged file may crash the process that maps it, so the check runs in a separate process. `python -m
+tests.proof.checker` reads a folder per line from standard input and prints a line of JSON for each.
 """
 
 import json
@@ -15,8 +15,8 @@ from quota.store.lmdb_store import FILE, LmdbStore, damage_of
 from tests.proof.writer import ACCOUNTS, NOW
 
 
-def look(folder: Path) -> dict[str, object]:
-    """Calls and credits of each account, or the damage of the file."""
+def read_store(folder: Path) -> dict[str, object]:
+    """The `calls` and `credits` of a store, in the order of ACCOUNTS, or its `damage` if the file is damaged."""
     path = folder / FILE
     if path.stat().st_size and (damage := damage_of(path)):
         return {"damage": damage}
@@ -24,7 +24,7 @@ def look(folder: Path) -> dict[str, object]:
     store = LmdbStore(folder)
     try:
         usages = [store.usage(account, plan, NOW).result() for account in ACCOUNTS]
-        # The store must accept writes again, too.
+        # The store must also accept writes.
         store.take("later", 1, datetime(2026, 11, 22, tzinfo=UTC)).result(30)
     finally:
         store.close()
@@ -32,12 +32,13 @@ def look(folder: Path) -> dict[str, object]:
 
 
 def main() -> None:
+    """Print the contents of the store of each folder that standard input names."""
     for line in sys.stdin:
         try:
-            found = look(Path(line.strip()))
+            contents = read_store(Path(line.strip()))
         except (QuotaError, OSError) as error:
-            found = {"damage": str(error)}
-        sys.stdout.write(json.dumps(found) + "\n")
+            contents = {"damage": str(error)}
+        sys.stdout.write(json.dumps(contents) + "\n")
         sys.stdout.flush()
 
 

@@ -1,12 +1,13 @@
-"""Hostile requests over every route of a real server: no 5xx, no hang, and the other callers hardly wait.
+"""Hostile requests to every route of a real server: no 5xx, no hang, and little delay for other callers.
 
     python -m tests.proof.hostile --data DATA --requests 50000
 
-Each request is drawn from a seeded generator: a route of the API or of the pages with hostile values, paths,
-methods, headers and bodies, or bytes that are no HTTP. It has a connection of its own, and an end within
-`ANSWER_S` (an export: `EXPORT_S`). A well-formed request must have an answer; none may have a 5xx but the 503
-of a full queue of exports. Meanwhile a caller reads plain searches. Its p99 is compared with that of a time in
-which as many clients sent plain searches. One line of JSON is printed; the exit code is 1 if there are faults.
+A seeded generator draws each request: a route of the API or of the pages with hostile values, paths, methods, headers
+and bodies, or bytes that are not HTTP. Each request has its own connection, which must end within `ANSWER_S` (for an
+export: `EXPORT_S`). A well-formed request must have an answer. A 5xx is a fault, except the 503 of a full queue of
+exports or of payment without settings. Meanwhile another caller sends plain searches. The p99 of this caller is
+compared with its p99 while as many clients sent plain searches. The output is one line of JSON; the exit code is 1 if
+there are faults.
 """
 
 import argparse
@@ -31,21 +32,23 @@ from serve.surfaces.mcp.tool_list import tools
 from serve.surfaces.site.page_request import pages_of
 from tests.bench.served import keys, serving
 
-CLIENTS: Final = 16
-ANSWER_S: Final = 30.0
-EXPORT_S: Final = 180.0  # a workbook of 10 000 rows, while others are made
+CLIENTS: Final = 16  # that send hostile requests at the same time
+ANSWER_S: Final = 30.0  # the longest time of a connection
+EXPORT_S: Final = 180.0  # a workbook of 10 000 rows, while other exports run
 PAUSE_S: Final = 0.05  # of the caller whose latency is measured
-MOST_RATIO: Final = 3.0
-ENOUGH: Final = 10_000  # requests after which a p99 means something
-PLAIN: Final = "/api/v1/societes?q=lab"
+MOST_P99_RATIO: Final = 3.0  # of the p99 during hostile requests to the p99 during plain searches
+ENOUGH: Final = 10_000  # requests that a meaningful p99 needs
+PLAIN: Final = "/api/v1/societes?q=lab"  # a plain search
 
 _ROUTES: Final = Router(PRODUCT.operations).routes
+# Hostile values of parameters.
 VALUES: Final = (
     "", "a", "FR", "EE,UK", "1", "0", "-1", "1e308", "-1e999", "9" * 400, "NaN", "inf", "0x10", "١٢", "ﬀ" * 60,
     "é" * 119, "a" * 121, "\x00", "\r\nX: 1", "%", "%%%", "%zz", "\ud800", "\U0001f4a9" * 30, "' OR 1=1 --",
     "${jndi:ldap://x}", "{{7*7}}", "../../../etc/passwd", "<script>alert(1)</script>", "=cmd|' /C calc'!A0",
     "(a+)+$", "a,a,a," * 900, "[" * 3_000, "\u202e" * 20, "İ" * 100, "ß" * 100, "null", "true", "[]", "{}",
 )  # fmt: skip
+# A method that is listed several times is drawn more often.
 METHODS: Final = (
     "GET",
     "GET",
@@ -83,6 +86,7 @@ HEADERS: Final = (
     ("Mcp-Method", ("tools/call", "x")), ("MCP-Protocol-Version", ("2026-07-28", "1", "é")),
     ("Upgrade", ("websocket", "h2c")), ("Connection", ("upgrade", "keep-alive, close", "x" * 900)),
 )  # fmt: skip
+# Requests that are not well-formed HTTP.
 GARBAGE: Final = (
     b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", b"GET\r\n\r\n", b"\r\n" * 50,
     b"GET / HTTP/9.9\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
@@ -96,26 +100,28 @@ GARBAGE: Final = (
 
 @dataclass(frozen=True, slots=True)
 class HostileRequest:
-    """The bytes of a request; `formed` if it is HTTP, so that it must have an answer."""
+    """The bytes of a request; if `is_http`, it must have an answer."""
 
     sent: bytes
-    formed: bool
+    is_http: bool
 
 
 @dataclass
 class Findings:
+    """The answers to an attack: their statuses (0: not HTTP), faults, and the slowest in seconds."""
+
     statuses: Counter[int] = field(default_factory=Counter)
     faults: list[str] = field(default_factory=list)
     slowest: float = 0.0
 
 
 def draw(chance: random.Random, host: str, key: str) -> HostileRequest:
-    """A request of any kind."""
+    """Draw a hostile request: one in ten is not HTTP, the others are requests to the API, pages or /mcp."""
     if chance.random() < 0.1:
         garbage = bytearray(chance.choice(GARBAGE))
         for _ in range(chance.randrange(3)):
             garbage[chance.randrange(len(garbage))] = chance.randrange(256)
-        return HostileRequest(bytes(garbage), formed=False)
+        return HostileRequest(bytes(garbage), is_http=False)
     method = chance.choice(METHODS)
     path = _api_path(chance) if chance.random() < 0.6 else _page_path(chance)
     body = b""
@@ -135,32 +141,48 @@ def draw(chance: random.Random, host: str, key: str) -> HostileRequest:
         for name, values in chance.sample(HEADERS, chance.randrange(4))
     ]
     head = "\r\n".join(lines) + "\r\n\r\n"
-    return HostileRequest(head.encode("utf-8", "surrogatepass") + body, formed=True)
+    return HostileRequest(head.encode("utf-8", "surrogatepass") + body, is_http=True)
 
 
 def _api_path(chance: random.Random) -> str:
+    """A path of the API with hostile segments and parameters."""
     route = chance.choice(_ROUTES)
-    path = "/" + "/".join(part or _quoted(chance) for part in route.segments)
-    names = [*parameters.names(SEARCH), "depuis", "version", "format", "lang", _quoted(chance)[:40]]
-    pairs = [f"{chance.choice(names)}={_quoted(chance)}" for _ in range(chance.randrange(6))]
+    path = "/" + "/".join(part or _quoted_value(chance) for part in route.segments)
+    names = [
+        *parameters.names(SEARCH),
+        "depuis",
+        "version",
+        "format",
+        "lang",
+        _quoted_value(chance)[:40],
+    ]
+    pairs = [f"{chance.choice(names)}={_quoted_value(chance)}" for _ in range(chance.randrange(6))]
     return path + ("?" + "&".join(pairs) if pairs else "")
 
 
 def _page_path(chance: random.Random) -> str:
+    """A path of a page, sometimes hostile or with a hostile parameter."""
     path = chance.choice(
-        [*pages_of(PRODUCT).examples(), "/societes/" + _quoted(chance), "/" + _quoted(chance)]
+        [
+            *pages_of(PRODUCT).examples(),
+            "/societes/" + _quoted_value(chance),
+            "/" + _quoted_value(chance),
+        ]
     )
-    return path + (f"?{chance.choice(SEARCH)}={_quoted(chance)}" if chance.random() < 0.5 else "")
+    return path + (
+        f"?{chance.choice(SEARCH)}={_quoted_value(chance)}" if chance.random() < 0.5 else ""
+    )
 
 
-def _quoted(chance: random.Random) -> str:
-    """A hostile value, percent-encoded or nearly so."""
-    value = chance.choice(VALUES) if chance.random() < 0.7 else _noise(chance)
-    packed = value.encode("utf-8", "surrogatepass")
-    return quote(packed, safe="%&=/" if chance.random() < 0.3 else "")[:4_000]
+def _quoted_value(chance: random.Random) -> str:
+    """A hostile value, percent-encoded, sometimes incompletely."""
+    value = chance.choice(VALUES) if chance.random() < 0.7 else _random_text(chance)
+    encoded = value.encode("utf-8", "surrogatepass")
+    return quote(encoded, safe="%&=/" if chance.random() < 0.3 else "")[:4_000]
 
 
-def _noise(chance: random.Random) -> str:
+def _random_text(chance: random.Random) -> str:
+    """Up to 80 random characters, half of them ASCII."""
     return "".join(
         chr(chance.choice((chance.randrange(128), chance.randrange(0xD800))))
         for _ in range(chance.randrange(80))
@@ -169,15 +191,15 @@ def _noise(chance: random.Random) -> str:
 
 def _mcp_body(chance: random.Random) -> bytes:
     """A call of a tool with hostile arguments."""
-    known = [*parameters.names(SEARCH), "iso2", "id", "depuis", _noise(chance)]
-    given: dict[str, object] = {
-        chance.choice(known): chance.choice([*VALUES, 1, -1, 1e300, None, [], {}, [["a"]]])
+    fields = [*parameters.names(SEARCH), "iso2", "id", "depuis", _random_text(chance)]
+    arguments: dict[str, object] = {
+        chance.choice(fields): chance.choice([*VALUES, 1, -1, 1e300, None, [], {}, [["a"]]])
         for _ in range(3)
     }
     call: dict[str, object] = {
         "jsonrpc": chance.choice(("2.0", "1.0", 2)), "id": chance.choice((1, "a", None, 1.5, [])),
         "method": chance.choice(("tools/call", "tools/list", "initialize", "server/discover", "x" * 500)),
-        "params": {"name": chance.choice([*tools(PRODUCT), "x"]), "arguments": given},
+        "params": {"name": chance.choice([*tools(PRODUCT), "x"]), "arguments": arguments},
     }  # fmt: skip
     return json.dumps(call).encode()
 
@@ -186,10 +208,10 @@ def _mcp_body(chance: random.Random) -> bytes:
 
 
 async def exchange(address: str, sent: bytes) -> bytes:
-    """All bytes of the answer; the connection is closed by the server.
+    """Send a request; return all bytes that come until the server closes the connection.
 
     Raises:
-        TimeoutError: it is not closed within `ANSWER_S`, or `EXPORT_S` for an export.
+        TimeoutError: the connection is not closed within `ANSWER_S`, or `EXPORT_S` for an export.
     """
     target = urlsplit(address)
     async with asyncio.timeout(EXPORT_S if b"/export" in sent[:40] else ANSWER_S):
@@ -207,83 +229,102 @@ async def exchange(address: str, sent: bytes) -> bytes:
 
 
 async def attack(
-    address: str, next_one: Callable[[], HostileRequest | None], found: Findings
+    address: str, next_request: Callable[[], HostileRequest | None], findings: Findings
 ) -> None:
-    """Send requests until there are no more."""
-    while one := next_one():
-        since = time.monotonic()
+    """Send requests until `next_request` returns None; record the statuses and faults."""
+    while request := next_request():
+        start = time.monotonic()
         try:
-            answer = await exchange(address, one.sent)
+            answer = await exchange(address, request.sent)
         except TimeoutError:
-            found.faults.append(f"no end within {ANSWER_S:g} s: {one.sent[:300]!r}")
+            findings.faults.append(f"no end within {ANSWER_S:g} s: {request.sent[:300]!r}")
             continue
-        found.slowest = max(found.slowest, time.monotonic() - since)
+        findings.slowest = max(findings.slowest, time.monotonic() - start)
         status = int(answer[9:12]) if answer[:7] == b"HTTP/1." else 0
-        found.statuses[status] += 1
-        # The queue of exports may be full; without settings nobody can pay.
-        busy = status == 503 and (b"/export" in one.sent[:60] or b"/paiement/" in one.sent[:60])
-        if (status >= 500 and not busy) or (one.formed and status == 0):
-            found.faults.append(f"{status} {answer[:200]!r} for {one.sent[:300]!r}")
+        findings.statuses[status] += 1
+        # These 503 are no faults: the queue of exports may be full, and payment is not configured.
+        is_expected = status == 503 and (
+            b"/export" in request.sent[:60] or b"/paiement/" in request.sent[:60]
+        )
+        if (status >= 500 and not is_expected) or (request.is_http and status == 0):
+            findings.faults.append(f"{status} {answer[:200]!r} for {request.sent[:300]!r}")
 
 
-async def wait_times(address: str, until: asyncio.Event) -> list[float]:
-    """The latencies in milliseconds of a caller that sends plain searches, in ascending order."""
-    sent = _plain(urlsplit(address).netloc).sent
-    found = []
+async def plain_latencies(address: str, until: asyncio.Event) -> list[float]:
+    """Send plain searches until `until` is set; return their latencies in milliseconds, ascending."""
+    sent = _plain_search(urlsplit(address).netloc).sent
+    latencies = []
     while not until.is_set():
-        since = time.monotonic()
+        start = time.monotonic()
         answer = await exchange(address, sent)
         assert answer.startswith(b"HTTP/1.1 200"), answer[:200]
-        found.append(1_000 * (time.monotonic() - since))
+        latencies.append(1_000 * (time.monotonic() - start))
         await asyncio.sleep(PAUSE_S)
-    return sorted(found)
+    return sorted(latencies)
 
 
-def _plain(host: str) -> HostileRequest:
+def _plain_search(host: str) -> HostileRequest:
+    """The request of a plain search."""
     return HostileRequest(
-        f"GET {PLAIN} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode(), formed=True
+        f"GET {PLAIN} HTTP/1.1\r\nHost: {host}\r\nConnection: close\r\n\r\n".encode(), is_http=True
     )
 
 
-async def phase(
-    address: str, number: int, make: Callable[[], HostileRequest], found: Findings
+async def run_phase(
+    address: str, number: int, make_request: Callable[[], HostileRequest], findings: Findings
 ) -> float:
-    """Send so many requests from all clients; the p99 of the other caller meanwhile."""
-    left = iter(range(number))
-    done = asyncio.Event()
-    waits = asyncio.create_task(wait_times(address, done))
+    """Send `number` requests from all clients; add their statuses and faults to `findings`.
+
+    Returns:
+        The p99 in milliseconds of another caller, who sends plain searches meanwhile.
+    """
+    remaining = iter(range(number))
+    ended = asyncio.Event()
+    latencies = asyncio.create_task(plain_latencies(address, ended))
     try:
         await asyncio.gather(
             *(
-                attack(address, lambda: make() if next(left, None) is not None else None, found)
+                attack(
+                    address,
+                    lambda: make_request() if next(remaining, None) is not None else None,
+                    findings,
+                )
                 for _ in range(CLIENTS)
             )
         )
     finally:
-        done.set()
-    ordered = await waits
+        ended.set()
+    ordered = await latencies
     return ordered[int(0.99 * (len(ordered) - 1))]
 
 
 async def run(address: str, key: str, number: int, seed: int) -> dict[str, object]:
+    """Attack with plain searches, then with hostile requests; return the figures and faults.
+
+    The phase of plain searches shows how long another caller waits under the same load without hostile requests.
+    """
     host, chance = urlsplit(address).netloc, random.Random(seed)
-    calm, found = Findings(), Findings()
-    before = await phase(address, max(500, number // 10), lambda: _plain(host), calm)
-    during = await phase(address, number, lambda: draw(chance, host, key), found)
-    if number >= ENOUGH and during > MOST_RATIO * before:
-        found.faults.append(
-            f"p99 of another caller: {during:.1f} ms, beside plain searches {before:.1f}"
+    plain_findings, findings = Findings(), Findings()
+    plain_p99 = await run_phase(
+        address, max(500, number // 10), lambda: _plain_search(host), plain_findings
+    )
+    hostile_p99 = await run_phase(address, number, lambda: draw(chance, host, key), findings)
+    if number >= ENOUGH and hostile_p99 > MOST_P99_RATIO * plain_p99:
+        findings.faults.append(
+            f"p99 of another caller: {hostile_p99:.1f} ms, and beside plain searches {plain_p99:.1f}"
         )
     return {
-        "requests": number, "statuses": dict(sorted(found.statuses.items())), "slowest_s": round(found.slowest, 2),
-        "p99_ms_beside_plain": round(before, 1), "p99_ms_beside_hostile": round(during, 1),
-        "faults": [*calm.faults, *found.faults][:20],
+        "requests": number, "statuses": dict(sorted(findings.statuses.items())),
+        "slowest_s": round(findings.slowest, 2),
+        "p99_ms_beside_plain": round(plain_p99, 1), "p99_ms_beside_hostile": round(hostile_p99, 1),
+        "faults": [*plain_findings.faults, *findings.faults][:20],
     }  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
+    """Start a server, attack it, print a line of JSON; return 1 if there are faults."""
     parser = argparse.ArgumentParser(
-        prog="python -m tests.proof.hostile", description="Hostile requests."
+        prog="python -m tests.proof.hostile", description="Send hostile requests to a server."
     )
     parser.add_argument("--data", type=Path, required=True, help="a folder DATA")
     parser.add_argument("--requests", type=int, default=50_000)
@@ -292,11 +333,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory(prefix="hostile-") as folder:
         state = Path(folder) / "state"
         key = keys(state, 1)[0]["Authorization"].removeprefix("Bearer ")
-        # While data are read ahead, /readyz is 503, and that is no fault.
+        # Without --warm false, /readyz is 503 until the data are read, which would count as a fault.
         with serving(options.data, state, "--warm", "false") as server:
-            found = asyncio.run(run(server.address, key, options.requests, options.seed))
-    sys.stdout.write(json.dumps(found) + "\n")
-    return 1 if found["faults"] else 0
+            result = asyncio.run(run(server.address, key, options.requests, options.seed))
+    sys.stdout.write(json.dumps(result) + "\n")
+    return 1 if result["faults"] else 0
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
 """Power cuts, simulated from the system calls of a real writer.
 
-`strace` records every write to the store's file, every sync and every acknowledgement, in order. A
-power cut leaves all that was synced before it. Of the bytes written since, each block of 4 KiB may
-have reached the disk, or not, or only some of its sectors of 512 bytes. This module makes the
-images of the file that a machine could find after such a cut.
+`strace` records every write to the store's file, every sync and every acknowledgement, in order. A power cut preserves
+the synced writes. Each block of 4 KiB that was written after the last sync may be on the disk, or not, or only some of
+its sectors of 512 bytes. This module makes the images of the file that a machine could have after such a cut.
 
-Modelled: one file; blocks that are kept, dropped or torn independently; a disk that honours
-`fdatasync` and O_DSYNC. Not modelled: a disk that reports a sync before it is done.
+The model has one file, blocks that are written, lost or torn independently, and a disk that honours `fdatasync` and
+O_DSYNC. The model has no disk that reports a sync too early.
 """
 
 import random
@@ -16,24 +15,27 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-BLOCK: Final = 4_096
-SECTOR: Final = 512
+BLOCK: Final = 4_096  # bytes
+SECTOR: Final = 512  # bytes
 
+# Options of strace: all processes, descriptors with paths, texts in hexadecimal and uncut, only these calls.
 ARGUMENTS: Final = (
     "-f", "-y", "-xx", "-s", "100000000", "-e",
     "trace=openat,lseek,write,writev,pwrite64,pwritev,fsync,fdatasync,ftruncate,link,linkat",
 )  # fmt: skip
 
+# Lines of the log of strace: a call, the beginning and the end of a call that another process interrupted.
 _CALL: Final = re.compile(r"^(\d+) +(\w+)\((.*)\) += (-?\d+)")
 _UNFINISHED: Final = re.compile(r"^(\d+) +(\w+)\((.*) <unfinished \.\.\.>$")
 _RESUMED: Final = re.compile(r"^(\d+) +<\.\.\. (\w+) resumed>(.*)\) += (-?\d+)")
+# A descriptor with its path, in hexadecimal.
 _FD: Final = re.compile(r"^(\d+)<((?:\\x[0-9a-f]{2})*)>")
-_STRING: Final = re.compile(r'"((?:\\x[0-9a-f]{2})*)"')
+_STRING: Final = re.compile(r'"((?:\\x[0-9a-f]{2})*)"')  # a text, in hexadecimal
 
 
 @dataclass(frozen=True, slots=True)
 class Write:
-    """Bytes written to the file; `durable` if the call returned only when they were on disk."""
+    """Bytes written to the file; `durable` if the call returned after they were on disk."""
 
     offset: int
     data: bytes
@@ -42,22 +44,22 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Sync:
-    """The sync that puts all earlier writes on disk."""
+    """A sync, after which all earlier writes are on disk."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """The writer's acknowledgement of a charge, on standard output."""
+    """An acknowledgement of a charge, on the standard output of the writer."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class Link:
     """The link that gives the file its name; a cut before it leaves no file."""
 
 
-Event = Write | Sync | Ack | Named
+Event = Write | Sync | Ack | Link
 
 
 def events(log: Path, file: Path) -> list[Event]:
@@ -65,81 +67,83 @@ def events(log: Path, file: Path) -> list[Event]:
 
     The writer creates the file as `file.<random name>.partial` and then links it to its name.
     """
-    ours = re.compile(rb"%s(\.[0-9a-f]{16}\.partial)?" % re.escape(str(file).encode()))
-    found: list[Event] = []
-    position: dict[int, int] = {}
-    synchronous: set[int] = set()
+    file_names = re.compile(rb"%s(\.[0-9a-f]{16}\.partial)?" % re.escape(str(file).encode()))
+    history: list[Event] = []
+    positions: dict[int, int] = {}
+    synchronous_fds: set[int] = set()
     for name, text, result in _calls(log):
         fd = _FD.match(text)
         if name == "openat":
-            if "O_DSYNC" in text and ours.fullmatch(_text(_STRING.search(text))):
-                synchronous.add(result)
+            if "O_DSYNC" in text and file_names.fullmatch(_decode_match(_STRING.search(text))):
+                synchronous_fds.add(result)
             else:
-                synchronous.discard(result)  # the descriptor number is used again
+                # A closed descriptor's number can be used again, for a file without O_DSYNC.
+                synchronous_fds.discard(result)
         elif name.startswith("link"):
-            found.append(Named())
+            history.append(Link())
         elif fd and int(fd[1]) == 1 and name == "write":
-            found.append(Ack(_strings(text).decode().strip()))
-        elif fd and ours.fullmatch(bytes.fromhex(fd[2].replace("\\x", ""))):
+            history.append(Ack(_written_bytes(text).decode().strip()))
+        elif fd and file_names.fullmatch(bytes.fromhex(fd[2].replace("\\x", ""))):
             number = int(fd[1])
             if name == "lseek":
-                position[number] = result
+                positions[number] = result
             elif name in ("fsync", "fdatasync"):
-                found.append(Sync())
+                history.append(Sync())
             elif name == "ftruncate":
-                raise AssertionError("the model has no truncated files")
+                raise AssertionError("the model does not support ftruncate")
             else:
-                data = _strings(text)[:result]
-                start = position.get(number, 0)
-                if name.startswith("p"):
+                data = _written_bytes(text)[:result]
+                start = positions.get(number, 0)
+                if name.startswith("p"):  # pwrite64, pwritev: the offset is the last argument
                     start = int(text.rsplit(", ", 1)[1])
                 else:
-                    position[number] = start + len(data)
-                found.append(Write(start, data, number in synchronous))
-    return found
+                    positions[number] = start + len(data)
+                history.append(Write(start, data, number in synchronous_fds))
+    return history
 
 
 @dataclass
 class Disk:
-    """The synced content of a file, and the writes since the last sync."""
+    """The synced content of a file, and the later writes."""
 
     content: bytearray = field(default_factory=bytearray)
     pending: list[Write] = field(default_factory=list)
 
     def apply(self, event: Event) -> None:
+        """Apply an event that ends before the power is cut: a sync moves the pending writes to `content`."""
         if isinstance(event, Sync):
             for write in self.pending:
-                _put(self.content, write.offset, write.data)
+                _write_at(self.content, write.offset, write.data)
             self.pending.clear()
         elif isinstance(event, Write):
             if event.durable:
-                _put(self.content, event.offset, event.data)
+                _write_at(self.content, event.offset, event.data)
             else:
                 self.pending.append(event)
 
     def cut(self, chance: random.Random, under_way: Event | None = None) -> bytes:
-        """A random image that a power cut may leave now; of the event `under_way`, any part."""
+        """Draw an image that a power cut may leave now; any part of the event `under_way` may be in it."""
         image = bytearray(self.content)
         writes = [*self.pending, *([under_way] if isinstance(under_way, Write) else [])]
-        # Cuts that keep nearly all blocks, or nearly none, are as likely as those in between.
-        keep = chance.random()
+        # A uniform share: images with nearly all blocks, or nearly none, are as likely as the others.
+        written_share = chance.random()
         for write in writes:
-            for offset, piece in _pieces(write):
-                if chance.random() < keep:
-                    _put(image, offset, piece)
+            for offset, block in _blocks(write):
+                if chance.random() < written_share:
+                    _write_at(image, offset, block)
                 elif chance.random() < 0.2:
-                    _tear(image, offset, piece, chance)
+                    _tear(image, offset, block, chance)
         return bytes(image)
 
 
-def _tear(image: bytearray, offset: int, piece: bytes, chance: random.Random) -> None:
+def _tear(image: bytearray, offset: int, block: bytes, chance: random.Random) -> None:
     """Write a random selection of the sectors of a block."""
-    for start in range(0, len(piece), SECTOR):
+    for start in range(0, len(block), SECTOR):
         if chance.random() < 0.5:
-            _put(image, offset + start, piece[start : start + SECTOR])
+            _write_at(image, offset + start, block[start : start + SECTOR])
 
 
-def _pieces(write: Write) -> Iterator[tuple[int, bytes]]:
+def _blocks(write: Write) -> Iterator[tuple[int, bytes]]:
     """The blocks of a write, with their offsets."""
     start = 0
     while start < len(write.data):
@@ -148,24 +152,28 @@ def _pieces(write: Write) -> Iterator[tuple[int, bytes]]:
         start = end
 
 
-def _put(content: bytearray, offset: int, data: bytes) -> None:
+def _write_at(content: bytearray, offset: int, data: bytes) -> None:
+    """Write bytes at an offset; a gap before them is filled with zeros."""
     if len(content) < offset + len(data):
         content.extend(bytes(offset + len(data) - len(content)))
     content[offset : offset + len(data)] = data
 
 
 def _calls(log: Path) -> Iterator[tuple[str, str, int]]:
-    """Name, arguments and result of each finished call that did not fail."""
-    begun: dict[str, tuple[str, str]] = {}
+    """Yield the name, arguments and result of each system call of the log of strace that succeeded.
+
+    The two lines of an interrupted call are joined.
+    """
+    unfinished_calls: dict[str, tuple[str, str]] = {}
     with log.open() as lines:
         for line in lines:
             if call := _CALL.match(line):
                 name, text, result = call[2], call[3], int(call[4])
             elif unfinished := _UNFINISHED.match(line):
-                begun[unfinished[1]] = (unfinished[2], unfinished[3])
+                unfinished_calls[unfinished[1]] = (unfinished[2], unfinished[3])
                 continue
             elif resumed := _RESUMED.match(line):
-                name, text = begun.pop(resumed[1])
+                name, text = unfinished_calls.pop(resumed[1])
                 text, result = text + resumed[3], int(resumed[4])
             else:
                 continue
@@ -173,9 +181,11 @@ def _calls(log: Path) -> Iterator[tuple[str, str, int]]:
                 yield name, text, result
 
 
-def _strings(text: str) -> bytes:
-    return b"".join(bytes.fromhex(found.replace("\\x", "")) for found in _STRING.findall(text))
+def _written_bytes(text: str) -> bytes:
+    """The bytes of all texts in the arguments of a call, which strace writes as `\\x..` for each byte."""
+    return b"".join(bytes.fromhex(literal.replace("\\x", "")) for literal in _STRING.findall(text))
 
 
-def _text(found: re.Match[str] | None) -> bytes:
-    return bytes.fromhex(found[1].replace("\\x", "")) if found else b""
+def _decode_match(match: re.Match[str] | None) -> bytes:
+    """The bytes of a hexadecimal text of strace."""
+    return bytes.fromhex(match[1].replace("\\x", "")) if match else b""

@@ -9,14 +9,15 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 from urllib.parse import urlsplit
 
+# The status and the headers of a response.
 _HEAD: Final = re.compile(rb"HTTP/1.1 (\d+) [^\r]*\r\n(.*)\r\n\r\n", re.DOTALL)
-_SECONDS: Final = 60.0
-# Each connection ends after these, so that a server that is gone fills no memory.
+_SECONDS: Final = 60.0  # the longest wait for a response
+# Connections stop at this number, so that a server that has ended does not fill the memory with faults.
 _MOST_FAULTS: Final = 1_000
 
 
 class Response(NamedTuple):
-    """A response; names of headers are in lower case."""
+    """A response; the names of its headers are in lower case."""
 
     status: int
     headers: Mapping[str, str]
@@ -25,13 +26,13 @@ class Response(NamedTuple):
 
 @dataclass
 class Readers:
-    """Connections to a server, and what they have found.
+    """Connections to a server, and the results of their requests.
 
     Attributes:
-        trusted: for an address of https, the certificate to be believed.
-        judge: returns the fault of a response, or None.
-        answers: responses so far.
-        faults: faults so far, and every request without a response.
+        trusted: the TLS context with the trusted certificate, for an https address.
+        judge: a function that returns the fault of a response, or None.
+        answers: the number of responses so far.
+        faults: the faults so far; a request without a response is a fault.
     """
 
     address: str
@@ -43,13 +44,20 @@ class Readers:
     _stopped: bool = False
 
     async def run(self, connections: int) -> None:
-        """Send requests until `stop`; every second connection is new for each request."""
-        await asyncio.gather(*(self._ask(bool(number % 2)) for number in range(connections)))
+        """Send requests until `stop`; half of the readers open a new connection for each request."""
+        await asyncio.gather(
+            *(self._send_requests(bool(number % 2)) for number in range(connections))
+        )
 
     def stop(self) -> None:
+        """Let each reader end after its current request."""
         self._stopped = True
 
-    async def _ask(self, kept: bool) -> None:
+    async def _send_requests(self, keep_alive: bool) -> None:
+        """Send requests one after another, until `stop`; without `keep_alive` each on a new connection.
+
+        Counts `answers`, and adds lost requests and the objections of `judge` to `faults`.
+        """
         target = urlsplit(self.address)
         paths = list(self.paths)
         writer: asyncio.StreamWriter | None = None
@@ -63,7 +71,7 @@ class Readers:
                         )
                     sent = f"GET {path} HTTP/1.1\r\nHost: {target.netloc}\r\n\r\n"
                     writer.write(sent.encode())
-                    response = await _read(reader)
+                    response = await _read_response(reader)
             except (OSError, TimeoutError, EOFError, ValueError) as error:
                 self.faults.append(f"{path}: {error!r}")
                 writer = None
@@ -71,7 +79,7 @@ class Readers:
             self.answers += 1
             if fault := self.judge(response):
                 self.faults.append(f"{path}: {fault}")
-            if not kept or response.headers.get("connection") == "close":
+            if not keep_alive or response.headers.get("connection") == "close":
                 writer.close()
                 writer = None
         if writer is not None:
@@ -80,7 +88,8 @@ class Readers:
                 await writer.wait_closed()
 
 
-async def _read(reader: asyncio.StreamReader) -> Response:
+async def _read_response(reader: asyncio.StreamReader) -> Response:
+    """Read a response with a Content-Length; ValueError if it is not HTTP."""
     head = _HEAD.fullmatch(await reader.readuntil(b"\r\n\r\n"))
     if head is None:
         raise ValueError("not an HTTP response")

@@ -1,8 +1,9 @@
-"""A failover by Redis Sentinel under load: what is lost when the primary dies, and when it is cut off.
+"""A failover by Redis Sentinel under load: the lost calls if the primary dies, and if it is cut off.
 
-Replication is not waited for: what was acknowledged and had not reached the replica that is promoted is lost, and
-calls are given once more. Two links can be cut or delayed: one by which the replicas and Sentinel reach the primary,
-one by which the host reaches whatever Sentinel names, as a TCP proxy with health checks does.
+Servers do not wait for replication. Acknowledged calls that have not reached the promoted replica are lost: the
+promoted replica does not count them, so customers can make them again. Two links can be cut or delayed: the inner
+link, by which the replicas and Sentinel reach the primary, and the outer link, by which the host reaches the primary
+that Sentinel names, like a TCP proxy with health checks.
 """
 
 import signal
@@ -27,29 +28,32 @@ from tests.quota.filling import create_account, create_key
 from tests.quota.servers import SYNCED, Server, free_port, running
 from tests.serve import world
 from tests.serve.client import Customer
-from tests.serve.processes import ask, avoid_midnight, eventually, line_of, started, stop
+from tests.serve.processes import ask, avoid_midnight, eventually, read_line, server_process, stop
 
 pytestmark = pytest.mark.slow
 
 PLANS: Final = load()
 PLAN: Final = "integral"
 SEARCH: Final = "/api/v1/societes?limit=1"
-THREADS: Final = 3
-DOWN_MS: Final = 4_000  # without an answer, until Sentinel takes the primary for dead
-LINK_S: Final = 0.1  # of the replication, each way
-LAG_S: Final = 1  # min-replicas-max-lag
-# A primary counts its replicas once a second, and their silence in whole seconds; one more for answers on their way.
+THREADS: Final = 3  # that send searches
+DOWN_MS: Final = 4_000  # without an answer, until Sentinel considers the primary dead
+LINK_DELAY_S: Final = 0.1  # of the replication, in each direction
+LAG_S: Final = 1  # seconds, the option min-replicas-max-lag of GUARDED
+# A primary counts its replicas once a second, their lag in whole seconds; one second more for answers under way.
 REFUSES_AFTER_S: Final = LAG_S + 3
-BEFORE_S: Final = 4  # of calls before a fault
+BEFORE_S: Final = 4  # seconds of calls before a fault
+# Options of a primary that refuses calls without a recent replica.
 GUARDED: Final = ("--min-replicas-to-write", "1", "--min-replicas-max-lag", str(LAG_S))
-WIDE: Final = {"SOCIETES_DEBIT_INTEGRAL": "1000000"}
+# Settings that lift the limits by the minute.
+HIGH_LIMITS: Final = {"SOCIETES_DEBIT_INTEGRAL": "1000000"}
 
 
 class Link:
-    """Connections to the port that `target` returns; pieces are late, or lost where it is cut."""
+    """A proxy to the port that `target` returns; it delays data, or drops data while it is cut."""
 
-    def __init__(self, target: Callable[[], int], late_s: float = 0.0) -> None:
-        self._target, self._late_s = target, late_s
+    def __init__(self, target: Callable[[], int], delay_s: float = 0.0) -> None:
+        """Listen on a free port, and pass connections on from a thread."""
+        self._target, self._delay_s = target, delay_s
         self._open: list[socket.socket] = []
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listening.getsockname()[1]
@@ -57,107 +61,121 @@ class Link:
         threading.Thread(target=self._accept, daemon=True).start()
 
     def end_connections(self) -> None:
-        """End the connections that are open, so that new ones are made."""
-        for one in self._open:
+        """End the open connections, so that clients connect again."""
+        for connection in self._open:
             with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
+                connection.shutdown(socket.SHUT_RDWR)
         self._open.clear()
 
     def close(self) -> None:
+        """End all connections and accept no more."""
         self._listening.close()
         self.end_connections()
 
     def _accept(self) -> None:
+        """Accept connections, each in its own thread."""
         with suppress(OSError):
             while True:
-                near, _ = self._listening.accept()
-                threading.Thread(target=self._connect, args=(near,), daemon=True).start()
+                client, _ = self._listening.accept()
+                threading.Thread(target=self._connect, args=(client,), daemon=True).start()
 
-    def _connect(self, near: socket.socket) -> None:
+    def _connect(self, client: socket.socket) -> None:
+        """Pass data in both directions until both sides have ended."""
         with (
             suppress(OSError),
-            near,
-            socket.create_connection(("127.0.0.1", self._target())) as far,
+            client,
+            socket.create_connection(("127.0.0.1", self._target())) as server,
         ):
-            self._open += [near, far]
-            there = threading.Thread(target=self._pass, args=(near, far), daemon=True)
-            there.start()
-            self._pass(far, near)
-            there.join()
+            self._open += [client, server]
+            sending = threading.Thread(target=self._pass, args=(client, server), daemon=True)
+            sending.start()
+            self._pass(server, client)
+            sending.join()
 
-    def _pass(self, here: socket.socket, there: socket.socket) -> None:
+    def _pass(self, source: socket.socket, target: socket.socket) -> None:
+        """Pass data in one direction, delayed; drop them while the link is cut."""
         with suppress(OSError):
-            while piece := here.recv(1 << 16):
-                time.sleep(self._late_s)
-                if not self.is_cut:  # lost, as on a network without an answer
-                    there.sendall(piece)
+            while data := source.recv(1 << 16):
+                time.sleep(self._delay_s)
+                if not self.is_cut:  # dropped without an error, as on a broken network
+                    target.sendall(data)
         with suppress(OSError):
-            there.shutdown(socket.SHUT_RDWR)
+            target.shutdown(socket.SHUT_RDWR)
 
 
 class Cluster:
-    """A primary with two replicas, a Sentinel, and a host's link to the primary that it names."""
+    """A primary with two replicas, a Sentinel, and a link to the primary that Sentinel names."""
 
     def __init__(self, stack: ExitStack, folder: Path, options: Sequence[str]) -> None:
+        """Start the servers, the links between them, and a thread that follows Sentinel."""
         self.primary = stack.enter_context(running("redis", *SYNCED, *options))
-        self.inner = Link(lambda: self.primary.port, LINK_S)
+        self.inner = Link(lambda: self.primary.port, LINK_DELAY_S)
         stack.callback(self.inner.close)
         follow = ("--replicaof", "127.0.0.1", str(self.inner.port))
         for _ in range(2):
             stack.enter_context(running("redis", *SYNCED, *options, *follow))
         self.sentinel = Redis(port=free_port(), protocol=2, decode_responses=True)
         stack.callback(self.sentinel.close)
-        _sentinel(stack, folder, self._sentinel_port, self.inner.port)
-        self._named = self.inner.port
-        self.outer = Link(self.named)
+        _start_sentinel(stack, folder, self._sentinel_port, self.inner.port)
+        self._port = self.inner.port
+        self.outer = Link(self.primary_port)
         stack.callback(self.outer.close)
         self._ending = threading.Event()
         stack.callback(self._ending.set)
-        threading.Thread(target=self._follow, daemon=True).start()
+        threading.Thread(target=self._follow_primary, daemon=True).start()
 
     @property
     def url(self) -> str:
+        """The address of the outer link, through which a host reaches the primary that Sentinel names."""
         return f"redis://127.0.0.1:{self.outer.port}/0"
 
     @property
-    def moved(self) -> bool:
+    def has_moved(self) -> bool:
         """Whether Sentinel has named another primary."""
-        return self._named != self.inner.port
+        return self._port != self.inner.port
 
-    def named(self) -> int:
-        """The port of the primary that Sentinel names; the first one is reached without the inner link."""
-        return self._named if self.moved else self.primary.port
+    def primary_port(self) -> int:
+        """The port of the primary that Sentinel names; for the first primary, without the inner link."""
+        return self._port if self.has_moved else self.primary.port
 
     def is_ready(self) -> bool:
-        """Whether both replicas follow, and Sentinel knows of them."""
+        """Whether both replicas follow the primary and Sentinel knows them, so that a failover can succeed."""
         with self.primary.client as client, suppress(RedisError):
-            known = self._ask("MASTER")
-            counted = dict(zip(known[::2], known[1::2], strict=True)) if known else {}
-            fresh = client.info("replication").get("min_slaves_good_slaves", 2)
-            following = client.info("replication")["connected_slaves"]
-            return bool(following == 2 and fresh == 2 and counted.get("num-slaves") == "2")
+            reply = self._ask("MASTER")
+            sentinel_state = dict(zip(reply[::2], reply[1::2], strict=True)) if reply else {}
+            # Redis reports the replicas with a recent answer only if GUARDED requires one.
+            recent_replicas = client.info("replication").get("min_slaves_good_slaves", 2)
+            connected_replicas = client.info("replication")["connected_slaves"]
+            return bool(
+                connected_replicas == 2
+                and recent_replicas == 2
+                and sentinel_state.get("num-slaves") == "2"
+            )
         return False
 
     @property
     def _sentinel_port(self) -> int:
+        """The port of Sentinel."""
         port: int = self.sentinel.connection_pool.connection_kwargs["port"]
         return port
 
     def _ask(self, question: str) -> Sequence[str]:
-        found: Sequence[str] = self.sentinel.execute_command("SENTINEL", question, "societes")  # type: ignore[no-untyped-call]
-        return found
+        """Send a command about the primary to Sentinel."""
+        reply: Sequence[str] = self.sentinel.execute_command("SENTINEL", question, "societes")  # type: ignore[no-untyped-call]
+        return reply
 
-    def _follow(self) -> None:
-        """Ask Sentinel again and again; where it names another, the host has to connect anew."""
+    def _follow_primary(self) -> None:
+        """Ask Sentinel in a loop; if it names another primary, end the connections of the host."""
         while not self._ending.wait(0.1):
             with suppress(RedisError, TypeError):
-                named = int(self._ask("GET-MASTER-ADDR-BY-NAME")[1])
-                if named != self._named:
-                    self._named = named
+                port = int(self._ask("GET-MASTER-ADDR-BY-NAME")[1])
+                if port != self._port:
+                    self._port = port
                     self.outer.end_connections()
 
 
-def _sentinel(stack: ExitStack, folder: Path, port: int, monitored: int) -> None:
+def _start_sentinel(stack: ExitStack, folder: Path, port: int, monitored: int) -> None:
+    """Start a Sentinel that monitors the primary at the port `monitored`."""
     settings = folder / "sentinel.conf"
     settings.write_text(
         f"port {port}\nbind 127.0.0.1\ndir {folder}\n"
@@ -174,13 +192,15 @@ def _sentinel(stack: ExitStack, folder: Path, port: int, monitored: int) -> None
 
 @contextmanager
 def cluster(tmp_path: Path, options: Sequence[str]) -> Iterator[Cluster]:
+    """A cluster whose replicas follow; it ends with the block."""
     with ExitStack() as stack:
-        found = Cluster(stack, tmp_path, options)
-        assert eventually(found.is_ready)
-        yield found
+        servers = Cluster(stack, tmp_path, options)
+        assert eventually(servers.is_ready)
+        yield servers
 
 
-def _customer(server: Server) -> Customer:
+def _create_customer(server: Server) -> Customer:
+    """Create an account with a key on the primary."""
     avoid_midnight()
     store, now = RedisStore(server.url, create=True), datetime.now(UTC)
     account = create_account(store, PLAN, PLANS, now).result().id
@@ -189,101 +209,120 @@ def _customer(server: Server) -> Customer:
     return Customer(account, key)
 
 
-class Load:
-    """Threads that search with a key until they are told to end; the moments of all answers."""
+class SearchLoad:
+    """Threads that search with a key until `end`; the times and statuses of all answers."""
 
     def __init__(self, address: str, customer: Customer) -> None:
+        """Start the threads, each of which searches with the key of `customer`."""
         self.answers: list[tuple[float, int]] = []
         self._ended = threading.Event()
 
         def search() -> None:
+            """Search until the end; after an error, wait 50 ms before the next search."""
             while not self._ended.is_set():
                 status, _ = ask(address, SEARCH, customer.headers)
                 self.answers.append((time.monotonic(), status))
                 time.sleep(0.0 if status == 200 else 0.05)
 
         self._threads = [threading.Thread(target=search) for _ in range(THREADS)]
-        for one in self._threads:
-            one.start()
+        for thread in self._threads:
+            thread.start()
 
     def end(self) -> None:
+        """Stop the threads and wait for them."""
         self._ended.set()
-        for one in self._threads:
-            one.join()
+        for thread in self._threads:
+            thread.join()
 
     def count(self, status: int, since: float = 0.0, until: float = float("inf")) -> int:
-        return sum(it == status and since <= at < until for at, it in self.answers)
+        """The number of answers with a status in a span of time."""
+        return sum(
+            answer_status == status and since <= moment < until
+            for moment, answer_status in self.answers
+        )
 
 
 def _fail_over(tmp_path: Path, fault: Callable[[Cluster], object], *options: str) -> dict[str, int]:
-    """What a host answers and the promoted replica has counted, with a fault after seconds of calls."""
+    """Run searches before, during and after a fault of the primary, until a replica has replaced it.
+
+    Returns:
+        The number of answers in each phase, and the milliseconds until the replica was promoted and until the next
+        200. "lost" is the number of answers with 200 that the promoted replica has not counted.
+    """
     world.publish(tmp_path / "data")
     with cluster(tmp_path, options) as servers:
-        customer = _customer(servers.primary)
-        own = ("--state", str(tmp_path / "state"), "--quota", servers.url, "--makers", "1")
-        with started(tmp_path / "data", *own, environment=WIDE) as server:
-            address = line_of(server)
-            load_ = Load(address, customer)
+        customer = _create_customer(servers.primary)
+        flags = ("--state", str(tmp_path / "state"), "--quota", servers.url, "--makers", "1")
+        with server_process(tmp_path / "data", *flags, environment=HIGH_LIMITS) as server:
+            address = read_line(server)
+            search_load = SearchLoad(address, customer)
             time.sleep(BEFORE_S)
-            at = time.monotonic()
+            fault_time = time.monotonic()
             fault(servers)
-            moved = eventually(lambda: servers.moved)
+            has_moved = eventually(lambda: servers.has_moved)
             promoted = time.monotonic()
-            again = eventually(lambda: load_.count(200, promoted + 0.5) > 20)
-            visitor, _ = ask(address, SEARCH)
-            load_.end()
+            has_recovered = eventually(lambda: search_load.count(200, promoted + 0.5) > 20)
+            visitor_status, _ = ask(address, SEARCH)
+            search_load.end()
             stop(server)
-        assert moved
-        assert again
-        assert visitor == 200
+        assert has_moved
+        assert has_recovered
+        assert visitor_status == 200
         store = RedisStore(servers.url)
-        counted = store.usage(customer.account, PLANS[PLAN], datetime.now(UTC)).result().calls.used
+        counted_calls = (
+            store.usage(customer.account, PLANS[PLAN], datetime.now(UTC)).result().calls.used
+        )
         store.close()
-    after = [moment for moment, status in load_.answers if status == 200 and moment > promoted]
-    found = {
-        "answered before": load_.count(200, 0, at),
-        "answered in the second before": load_.count(200, at - 1, at),
-        "answered between": load_.count(200, at, promoted),
-        "answered after the lag": load_.count(200, at + REFUSES_AFTER_S, promoted),
-        "refused": load_.count(503),
-        "lost": load_.count(200) - counted,
-        "ms until it was named": round((promoted - at) * 1e3),
-        "ms until 200 again": round((min(after) - at) * 1e3),
+    times_after = [
+        answer_time
+        for answer_time, status in search_load.answers
+        if status == 200 and answer_time > promoted
+    ]
+    figures = {
+        "answered before": search_load.count(200, 0, fault_time),
+        "answered in the second before": search_load.count(200, fault_time - 1, fault_time),
+        "answered between": search_load.count(200, fault_time, promoted),
+        "answered after the lag": search_load.count(200, fault_time + REFUSES_AFTER_S, promoted),
+        "refused": search_load.count(503),
+        "lost": search_load.count(200) - counted_calls,
+        "ms until it was named": round((promoted - fault_time) * 1e3),
+        "ms until 200 again": round((min(times_after) - fault_time) * 1e3),
     }
-    print(found)  # noqa: T201 - figures of quota/README.md
-    return found
+    print(figures)  # noqa: T201 - figures of quota/README.md
+    return figures
 
 
 def _kill(servers: Cluster) -> None:
-    """As a machine that dies: what is on its way to the replicas does not arrive."""
+    """Kill the primary like a dead machine: data on their way to the replicas are lost."""
     _cut(servers)
     servers.primary.stop(signal.SIGKILL)
 
 
 def _cut(servers: Cluster) -> None:
+    """Cut the primary off from replicas and Sentinel, not from the host."""
     servers.inner.is_cut = True
 
 
-def test_a_primary_that_dies_loses_what_its_replicas_had_not_yet(tmp_path: Path) -> None:
-    """What had reached a replica is kept; the host goes on without a restart"""
-    found = _fail_over(tmp_path, _kill)
+def test_a_primary_that_dies_loses_only_its_last_calls(tmp_path: Path) -> None:
+    """Replicated calls are still counted; the host continues without a restart"""
+    figures = _fail_over(tmp_path, _kill)
 
-    assert found["lost"] < found["answered before"] - found["answered in the second before"]
-    assert found["refused"] > 0
+    assert figures["lost"] < figures["answered before"] - figures["answered in the second before"]
+    assert figures["refused"] > 0
 
 
-def test_a_primary_that_is_cut_off_loses_all_that_it_answers_until_it_is_left(
+def test_a_primary_that_is_cut_off_loses_most_of_the_calls_it_answers_meanwhile(
     tmp_path: Path,
 ) -> None:
-    """It goes on where nobody but the host hears of it."""
-    found = _fail_over(tmp_path, _cut)
+    """The primary continues for the host, without replication"""
+    figures = _fail_over(tmp_path, _cut)
 
-    assert found["lost"] > 0.5 * found["answered between"] > 0
+    assert figures["lost"] > 0.5 * figures["answered between"] > 0
 
 
-def test_a_primary_that_counts_its_replicas_loses_a_few_seconds_at_most(tmp_path: Path) -> None:
-    """`min-replicas-to-write 1`: it refuses calls when it hears no replica any more"""
-    found = _fail_over(tmp_path, _cut, *GUARDED)
+def test_a_primary_that_requires_a_replica_refuses_calls_after_the_lag(tmp_path: Path) -> None:
+    """`min-replicas-to-write 1`: it refuses calls once its replicas are silent"""
+    figures = _fail_over(tmp_path, _cut, *GUARDED)
 
-    assert found["answered after the lag"] == 0
-    assert found["refused"] > 0
+    assert figures["answered after the lag"] == 0
+    assert figures["refused"] > 0

@@ -1,4 +1,4 @@
-"""Some hundreds of the hostile requests of `tests/proof/hostile.py`, and a server that would fail them."""
+"""500 hostile requests of `tests/proof/hostile.py`, and servers that fail."""
 
 import asyncio
 import json
@@ -21,42 +21,46 @@ def test_hostile_requests_over_all_routes_get_no_5xx_and_no_hang(
 
     status = hostile.main(["--data", str(tmp_path / "data"), "--requests", "500"])
 
-    found = json.loads(capsys.readouterr().out)
-    assert found["faults"] == []
+    result = json.loads(capsys.readouterr().out)
+    assert result["faults"] == []
     assert status == 0
-    assert sum(found["statuses"].values()) == 500
-    assert {"200", "400", "401", "404", "405"} <= found["statuses"].keys()
+    assert sum(result["statuses"].values()) == 500
+    assert {"200", "400", "401", "404", "405"} <= result["statuses"].keys()
 
 
 @pytest.mark.parametrize(
-    ("answer", "said"),
+    ("answer", "message"),
+    # None is a server that does not answer in time.
     [(b"HTTP/1.1 500 Oops\r\n\r\n", "500"), (b"", "0 b''"), (None, "no end within")],
 )
-def test_a_server_that_fails_is_found_out(
-    answer: bytes | None, said: str, monkeypatch: pytest.MonkeyPatch
+def test_a_failing_server_is_reported(
+    answer: bytes | None, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A 500, an end without an answer (status 0), and no answer within 0.2 s"""
     monkeypatch.setattr(hostile, "ANSWER_S", 0.2)
-    found = Findings()
+    findings = Findings()
 
-    async def run() -> None:
+    async def attack_once() -> None:
+        """Send one request to a server that fails in this way."""
         ended = asyncio.Event()
 
-        async def serve(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        async def give_answer(_: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            """Answer the first request, or wait for longer than the attacker does."""
             if answer is None:
                 await asyncio.sleep(0.5)
             writer.write(answer or b"")
             writer.close()
             ended.set()
 
-        server = await asyncio.start_server(serve, "127.0.0.1", 0)
+        server = await asyncio.start_server(give_answer, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
-        one = iter([HostileRequest(b"GET / HTTP/1.1\r\n\r\n", formed=True)])
-        await hostile.attack(f"http://127.0.0.1:{port}", lambda: next(one, None), found)
+        requests = iter([HostileRequest(b"GET / HTTP/1.1\r\n\r\n", is_http=True)])
+        await hostile.attack(f"http://127.0.0.1:{port}", lambda: next(requests, None), findings)
         await ended.wait()
         server.close()
         await server.wait_closed()
 
-    asyncio.run(run())
+    asyncio.run(attack_once())
 
-    assert len(found.faults) == 1
-    assert found.faults[0].startswith(said)
+    assert len(findings.faults) == 1
+    assert findings.faults[0].startswith(message)

@@ -1,7 +1,6 @@
-"""Several hosts on one central store that is killed: no call is lost, and none is granted twice.
+"""Several hosts on a central store that is killed: no call is lost or granted twice.
 
-Each host is a real `python -m serve` with a STATE of its own; the central store is a real Redis or
-Valkey server.
+Each host is a real `python -m serve` with its own STATE; the central store is a real Redis or Valkey server.
 """
 
 import asyncio
@@ -21,7 +20,7 @@ import aiohttp
 import orjson
 import pytest
 
-from quota.edge.leases import block
+from quota.edge.leases import block_size
 from quota.ledger import account_rows
 from quota.periods import iso
 from quota.plans import load
@@ -30,7 +29,15 @@ from tests.quota.filling import create_account, create_key
 from tests.quota.servers import KINDS, Server, running
 from tests.serve import world
 from tests.serve.client import Customer
-from tests.serve.processes import ask, avoid_midnight, children, eventually, line_of, started, stop
+from tests.serve.processes import (
+    ask,
+    avoid_midnight,
+    children,
+    eventually,
+    read_line,
+    server_process,
+    stop,
+)
 
 pytestmark = pytest.mark.slow
 
@@ -38,32 +45,35 @@ HOSTS: Final = 4
 CLIENTS: Final = 4  # per host
 PLANS: Final = load()
 LIMIT: Final = PLANS["data"].appels_api_par_jour
-ASKED: Final = 2 * block(LIMIT)  # more than an edge has reserved
+REQUESTS: Final = 2 * block_size(LIMIT)  # more than the block of an edge
 PAGE: Final = {"Accept": "text/html"}
 SEARCH: Final = "/api/v1/societes?limit=1"
 RECORD: Final = "/api/v1/societes/FR/552100554"
-WIDE: Final = {f"SOCIETES_DEBIT_{name}": "1000000" for name in ("DATA", "VISITEUR")}
+# Settings that lift the limits by the minute.
+HIGH_LIMITS: Final = {f"SOCIETES_DEBIT_{name}": "1000000" for name in ("DATA", "VISITEUR")}
 
 
 @dataclass
 class StatusCounts:
-    """Answers by (host, status): before the kill, without the central store, and after it."""
+    """The number of answers by (host, status): before the kill, without the central store, and after its restart."""
 
     before: Counter[tuple[int, int]] = field(default_factory=Counter)
     without: Counter[tuple[int, int]] = field(default_factory=Counter)
     after: Counter[tuple[int, int]] = field(default_factory=Counter)
 
-    def without_centre(self, status: int) -> set[int]:
+    def hosts_without_centre(self, status: int) -> set[int]:
         """The hosts that gave this status while the central store was down."""
-        return {host for host, it in self.without if it == status}
+        return {host for host, code in self.without if code == status}
 
-    def of(self, status: int) -> int:
+    def total(self, status: int) -> int:
+        """The number of answers with a status, in all moments."""
         counters = self.before, self.without, self.after
-        return sum(n for counter in counters for (_, it), n in counter.items() if it == status)
+        return sum(n for counter in counters for (_, code), n in counter.items() if code == status)
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
+    """The DATA folder that all hosts serve."""
     folder = tmp_path / "data"
     world.publish(folder)
     return folder
@@ -71,25 +81,29 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.fixture(params=KINDS)
 def centre(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """The central store: Redis, then Valkey."""
     with running(request.param) as server:
         yield server
 
 
 @contextmanager
 def hosts(data: Path, centre: Server, *flags: str, count: int = HOSTS) -> Iterator[Sequence[str]]:
-    """Start `count` servers; yield their addresses; stop them at the end."""
+    """Start `count` servers; yield their addresses; stop the servers at the end."""
     with ExitStack() as stack:
         servers = []
         for number in range(count):
             state = str(data.with_name(f"state-{number}"))
-            own = ("--state", state, "--quota", centre.url, "--makers", "1", *flags)
-            servers.append(stack.enter_context(started(data, *own, environment=WIDE)))
-        yield [line_of(server) for server in servers]
+            host_flags = ("--state", state, "--quota", centre.url, "--makers", "1", *flags)
+            servers.append(
+                stack.enter_context(server_process(data, *host_flags, environment=HIGH_LIMITS))
+            )
+        yield [read_line(server) for server in servers]
         for server in servers:
             stop(server)
 
 
-def customer_of(centre: Server) -> Customer:
+def create_customer(centre: Server) -> Customer:
+    """Create an account with a key in the central store."""
     store = RedisStore(centre.url, create=True)
     avoid_midnight()
     now = datetime.now(UTC)
@@ -99,218 +113,242 @@ def customer_of(centre: Server) -> Customer:
     return Customer(account.id, text)
 
 
-def used(centre: Server, customer: Customer) -> int:
+def count_calls(centre: Server, customer: Customer) -> int:
+    """The calls that the central store has counted for a customer today."""
     store = RedisStore(centre.url, create=True)
     usage = store.usage(customer.account, PLANS["data"], datetime.now(UTC)).result()
     store.close()
     return usage.calls.used
 
 
-async def until_refused(
-    addresses: Sequence[str], customer: Customer, counts: StatusCounts, moment: Callable[[], str]
+async def search_until_refused(
+    addresses: Sequence[str],
+    customer: Customer,
+    counts: StatusCounts,
+    current_moment: Callable[[], str],
 ) -> None:
-    """Let every client ask until it gets 429; after a 503 it waits a little longer."""
+    """Let every client send searches until it gets 429; after a 503 it waits a little longer."""
 
-    async def one(session: aiohttp.ClientSession, host: int) -> None:
+    async def search(session: aiohttp.ClientSession, host: int) -> None:
+        """Search on a host until 429; count each status at the moment of its request."""
         while True:
-            at = moment()
+            start_moment = current_moment()
             async with session.get(addresses[host] + SEARCH) as reply:
                 await reply.read()
             # A request may begin before the kill and end after it.
-            counted = getattr(counts, at if at == moment() else "after")
-            counted[host, reply.status] += 1
+            counter = getattr(counts, start_moment if start_moment == current_moment() else "after")
+            counter[host, reply.status] += 1
             if reply.status == 429:
                 return
             await asyncio.sleep(0.002 if reply.status == 200 else 0.05)
 
     async with aiohttp.ClientSession(headers=customer.headers) as session:
-        every = [one(session, host) for host in range(HOSTS) for _ in range(CLIENTS)]
-        await asyncio.gather(*every)
+        clients = [search(session, host) for host in range(HOSTS) for _ in range(CLIENTS)]
+        await asyncio.gather(*clients)
 
 
-def test_four_edges_serve_exactly_the_limit_though_the_centre_is_killed(
+def test_four_edges_serve_exactly_the_limit_while_the_central_store_is_killed(
     data: Path, centre: Server
 ) -> None:
-    """R6, R5: the kill comes while blocks are being reserved, and they are recovered"""
-    customer = customer_of(centre)
+    """R6, R5: the kill comes while edges reserve blocks, which are recovered"""
+    customer = create_customer(centre)
     counts, state = StatusCounts(), {"moment": "before"}
 
-    async def fault() -> None:
-        while counts.of(200) < LIMIT // 4:
+    async def kill_and_restart() -> None:
+        """Kill the central store after a quarter of the calls; restart it when every host has answered 503."""
+        while counts.total(200) < LIMIT // 4:
             await asyncio.sleep(0.01)
         centre.stop(signal.SIGKILL)
         state["moment"] = "without"
-        while len(counts.without_centre(503)) < HOSTS:
+        while len(counts.hosts_without_centre(503)) < HOSTS:
             await asyncio.sleep(0.01)
         state["moment"] = "after"
         await asyncio.to_thread(centre.start)
 
-    async def run(addresses: Sequence[str]) -> None:
-        asking = until_refused(addresses, customer, counts, lambda: state["moment"])
-        await asyncio.gather(asking, fault())
+    async def search_during_the_kill(addresses: Sequence[str]) -> None:
+        """Let all clients search while the central store is killed and restarted."""
+        searches = search_until_refused(addresses, customer, counts, lambda: state["moment"])
+        await asyncio.gather(searches, kill_and_restart())
 
     with hosts(data, centre, "--lease", "true", "--quota-strict", "true") as addresses:
-        asyncio.run(run(addresses))
-        visitor, _ = ask(addresses[0], SEARCH)
+        asyncio.run(search_during_the_kill(addresses))
+        visitor_status, _ = ask(addresses[0], SEARCH)
 
-    assert counts.of(200) == LIMIT == used(centre, customer)
-    # A host whose block is used up at the kill has no call left.
+    assert counts.total(200) == LIMIT == count_calls(centre, customer)
+    # A host whose block is used up at the kill has no calls left, so 200 need not occur.
     assert {status for _, status in counts.without} <= {200, 503}
-    assert counts.of(429) == HOSTS * CLIENTS
-    assert visitor == 200
+    assert counts.total(429) == HOSTS * CLIENTS
+    assert visitor_status == 200
 
 
-def test_without_their_centre_edges_serve_what_they_hold_and_not_a_call_more(
+def test_edges_without_the_central_store_serve_exactly_their_blocks(
     data: Path, centre: Server
 ) -> None:
-    """R5: then 503, never 429: another host may have calls left"""
-    customer = customer_of(centre)
+    """R5: then 503 instead of 429, since another host may have calls left"""
+    customer = create_customer(centre)
 
     with hosts(data, centre, "--lease", "true") as addresses:
-        before = [ask(address, SEARCH, customer.headers)[0] for address in addresses]
+        statuses_before = [ask(address, SEARCH, customer.headers)[0] for address in addresses]
         centre.stop(signal.SIGKILL)
-        without = [
-            Counter(ask(address, SEARCH, customer.headers)[0] for _ in range(ASKED))
+        statuses_without = [
+            Counter(ask(address, SEARCH, customer.headers)[0] for _ in range(REQUESTS))
             for address in addresses
         ]
         centre.start()
-        again = [eventually(partial(_serves, at, customer)) for at in addresses]
+        serves_again = [eventually(partial(_serves, address, customer)) for address in addresses]
 
-    reserved = block(LIMIT) - 1  # one was used before
-    assert before == [200] * HOSTS
-    assert without == [Counter({200: reserved, 503: ASKED - reserved})] * HOSTS
-    assert again == [True] * HOSTS
-    assert used(centre, customer) == HOSTS * (block(LIMIT) + 1)
+    calls_left = block_size(LIMIT) - 1  # a call of the block was used before
+    assert statuses_before == [200] * HOSTS
+    assert statuses_without == [Counter({200: calls_left, 503: REQUESTS - calls_left})] * HOSTS
+    assert serves_again == [True] * HOSTS
+    # Each host used its block, then one call of a second block; it gave back the rest of that block when it stopped.
+    assert count_calls(centre, customer) == HOSTS * (block_size(LIMIT) + 1)
 
 
-def test_what_an_edge_does_not_use_comes_back_when_it_stops(data: Path, centre: Server) -> None:
-    customer = customer_of(centre)
+def test_an_edge_gives_back_its_unused_calls_when_it_stops(data: Path, centre: Server) -> None:
+    customer = create_customer(centre)
 
     with hosts(data, centre, "--lease", "true", "--workers", "2", count=1) as (address,):
         statuses = {ask(address, SEARCH, customer.headers)[0] for _ in range(3)}
-        reserved = used(centre, customer)
+        reserved = count_calls(centre, customer)
 
     assert statuses == {200}
     assert reserved > 3
-    assert used(centre, customer) == 3
+    assert count_calls(centre, customer) == 3
 
 
-def test_an_edge_without_its_centre_answers_a_record_as_its_preview(
+def test_an_edge_without_the_central_store_answers_a_record_with_its_preview(
     data: Path, centre: Server
 ) -> None:
-    """G9, D9: 503 and no charge; searches continue, exports do not"""
-    customer = customer_of(centre)
+    """G9, D9: 503 and no charge; searches continue, exports are refused"""
+    customer = create_customer(centre)
     with hosts(data, centre, "--lease", "true", count=1) as (address,):
-        paid = ask(address, RECORD, customer.headers)
-        before = used(centre, customer)
+        paid_answer = ask(address, RECORD, customer.headers)
+        calls_before = count_calls(centre, customer)
         centre.stop(signal.SIGKILL)
-        search, _ = ask(address, SEARCH, customer.headers)
-        record = ask(address, RECORD, customer.headers)
-        export, _ = ask(address, "/api/v1/export?pays=FR", customer.headers)
-        visitor, _ = ask(address, RECORD)
+        search_status, _ = ask(address, SEARCH, customer.headers)
+        record_answer = ask(address, RECORD, customer.headers)
+        export_status, _ = ask(address, "/api/v1/export?pays=FR", customer.headers)
+        visitor_status, _ = ask(address, RECORD)
         centre.start()
-        again = eventually(lambda: ask(address, RECORD, customer.headers)[0] == 200)
+        serves_again = eventually(lambda: ask(address, RECORD, customer.headers)[0] == 200)
 
-    body = orjson.loads(record[1])
-    assert (paid[0], search, record[0], export, visitor) == (200, 200, 503, 503, 200)
+    body = orjson.loads(record_answer[1])
+    assert (paid_answer[0], search_status, record_answer[0], export_status, visitor_status) == (
+        200,
+        200,
+        503,
+        503,
+        200,
+    )
     assert body["erreur"]["code"] == "indisponible"
     assert body["societe"]["nom"] == "Société Générale d'Orléans"
     assert body["societe"]["telephone"] is None
     assert body["droits"] == {"etats_financiers": False, "coordonnees": False}
     assert "comptes" not in body
-    assert again
-    assert used(centre, customer) == 3
-    assert before >= 1
+    assert serves_again
+    # Counted: the paid record, the search without the central store, the record after its restart.
+    assert count_calls(centre, customer) == 3
+    assert calls_before >= 1
 
 
-def test_the_pages_of_an_edge_say_that_accounts_are_kept_elsewhere(
+def test_the_pages_of_an_edge_say_that_accounts_are_on_another_server(
     data: Path, centre: Server
 ) -> None:
-    """Before a form is filled in; pages that need no account are served."""
+    """Forms say so before somebody fills them in; pages without an account are served"""
     with hosts(data, centre, "--lease", "true", count=1) as (address,):
-        forms = [ask(address, path, PAGE) for path in ("/inscription", "/connexion")]
-        others = [ask(address, path, PAGE)[0] for path in ("/?q=lab", "/tarifs", "/statut")]
-        personal, _ = ask(address, "/compte", PAGE)
+        form_answers = [ask(address, path, PAGE) for path in ("/inscription", "/connexion")]
+        other_statuses = [ask(address, path, PAGE)[0] for path in ("/?q=lab", "/tarifs", "/statut")]
+        account_status, _ = ask(address, "/compte", PAGE)
 
-    assert [status for status, _ in forms] == [503, 503]
-    assert all("serveur central" in body.decode() for _, body in forms)
-    assert others == [200, 200, 200]
-    assert personal == 303
+    assert [status for status, _ in form_answers] == [503, 503]
+    assert all("serveur central" in body.decode() for _, body in form_answers)
+    assert other_statuses == [200, 200, 200]
+    assert account_status == 303
 
 
 def test_a_company_is_charged_once_on_all_hosts(data: Path, centre: Server) -> None:
-    """R7, D9: 800 reads at once"""
-    customer = customer_of(centre)
+    """R7, D9: 800 simultaneous reads; only one read of the record debits its 5 credits, but each counts as a call"""
+    customer = create_customer(centre)
 
-    async def read(addresses: Sequence[str]) -> list[str]:
+    async def read_at_once(addresses: Sequence[str]) -> list[str]:
+        """Read one record 800 times on all hosts; return the credits that each read was charged."""
         connector = aiohttp.TCPConnector(limit=64)
         async with aiohttp.ClientSession(headers=customer.headers, connector=connector) as session:
 
-            async def one(number: int) -> str:
+            async def read_once(number: int) -> str:
+                """The credits that one read was charged."""
                 async with session.get(addresses[number % HOSTS] + RECORD) as reply:
                     assert reply.status == 200
                     return reply.headers["X-Credits-Debites"]
 
-            return await asyncio.gather(*(one(number) for number in range(800)))
+            return await asyncio.gather(*(read_once(number) for number in range(800)))
 
     with hosts(data, centre) as addresses:
-        debits = asyncio.run(read(addresses))
+        debits = asyncio.run(read_at_once(addresses))
 
     assert Counter(debits) == {"5": 1, "0": 799}
-    assert used(centre, customer) == 800
+    assert count_calls(centre, customer) == 800
 
 
-def test_hosts_without_leases_need_their_centre(data: Path, centre: Server) -> None:
-    """G9: keys get 503, visitors are served, and service resumes; revocation is immediate (A4)"""
-    customer = customer_of(centre)
-    with hosts(data, centre, count=2) as (one, other):
-        first, second = (ask(address, SEARCH, customer.headers)[0] for address in (one, other))
+def test_hosts_without_leases_need_the_central_store(data: Path, centre: Server) -> None:
+    """G9: keys get 503, visitors are served, and service resumes; a revocation counts immediately (A4)"""
+    customer = create_customer(centre)
+    with hosts(data, centre, count=2) as (first_host, second_host):
+        first_status, second_status = (
+            ask(address, SEARCH, customer.headers)[0] for address in (first_host, second_host)
+        )
         centre.stop(signal.SIGKILL)
-        keyed, body = ask(one, RECORD, customer.headers)
-        visitor, _ = ask(one, SEARCH)
+        keyed_status, body = ask(first_host, RECORD, customer.headers)
+        visitor_status, _ = ask(first_host, SEARCH)
         centre.start()
-        again = [eventually(partial(_serves, at, customer)) for at in (one, other)]
+        serves_again = [
+            eventually(partial(_serves, address, customer)) for address in (first_host, second_host)
+        ]
         store = RedisStore(centre.url, create=True)
         (key,) = store.read(account_rows.keys_of, customer.account).result()
         store.submit(account_rows.revoke_key, key.id, iso(datetime.now(UTC))).result()
         store.close()
-        revoked = [ask(address, SEARCH, customer.headers)[0] for address in (one, other)]
+        statuses_after_revocation = [
+            ask(address, SEARCH, customer.headers)[0] for address in (first_host, second_host)
+        ]
 
-    assert (first, second, keyed, visitor) == (200, 200, 503, 200)
+    assert (first_status, second_status, keyed_status, visitor_status) == (200, 200, 503, 200)
     assert orjson.loads(body)["erreur"]["code"] == "indisponible"
-    assert again == [True, True]
-    assert revoked == [401, 401]
+    assert serves_again == [True, True]
+    assert statuses_after_revocation == [401, 401]
 
 
-def test_rows_that_are_lost_are_503_until_they_are_back_also_for_a_new_worker(
+def test_lost_rows_are_503_until_they_are_restored_even_for_a_new_worker(
     data: Path, centre: Server
 ) -> None:
-    """M1: not 401 for everybody, whatever starts meanwhile, and healed without a restart"""
-    customer = customer_of(centre)
+    """M1: not 401, even for a worker that starts meanwhile; restored rows need no restart of the server"""
+    customer = create_customer(centre)
     flags = "--state", str(data.with_name("state")), "--quota", centre.url, "--workers", "2"
-    with started(data, *flags, environment=WIDE) as server, centre.client as client:
-        address = line_of(server)
-        before = {ask(address, SEARCH, customer.headers)[0] for _ in range(20)}
+    with server_process(data, *flags, environment=HIGH_LIMITS) as server, centre.client as client:
+        address = read_line(server)
+        statuses_before = {ask(address, SEARCH, customer.headers)[0] for _ in range(20)}
         rows = {name: client.dump(name) for name in client.keys("*")}
         client.flushall()
-        emptied = Counter(ask(address, SEARCH, customer.headers)[0] for _ in range(20))
-        killed = children(server.pid)
-        for worker in killed:
+        without_rows = Counter(ask(address, SEARCH, customer.headers)[0] for _ in range(20))
+        killed_workers = children(server.pid)
+        for worker in killed_workers:
             os.kill(worker, signal.SIGKILL)
-        assert eventually(lambda: len(children(server.pid) - killed) == 2)
+        assert eventually(lambda: len(children(server.pid) - killed_workers) == 2)
         assert eventually(lambda: all(ask(address, SEARCH)[0] == 200 for _ in range(20)))
-        restarted = Counter(ask(address, SEARCH, customer.headers)[0] for _ in range(20))
+        after_restart = Counter(ask(address, SEARCH, customer.headers)[0] for _ in range(20))
         for name, value in rows.items():
             client.restore(name, 0, value)
-        time.sleep(2)  # a store that was not open is tried again each second
-        healed = Counter(ask(address, SEARCH, customer.headers)[0] for _ in range(20))
-        _, logged = stop(server)
+        time.sleep(2)  # a worker tries every second to open a store that failed
+        after_restore = Counter(ask(address, SEARCH, customer.headers)[0] for _ in range(20))
+        _, log = stop(server)
 
-    assert before == {200}
-    assert set(emptied) == set(restarted) == {503}
-    assert set(healed) == {200}
-    assert "lost its rows" in logged
+    assert statuses_before == {200}
+    assert set(without_rows) == set(after_restart) == {503}
+    assert set(after_restore) == {200}
+    assert "lost its rows" in log
 
 
 def _serves(address: str, customer: Customer) -> bool:
+    """Whether a host answers a search of the customer with 200."""
     return ask(address, SEARCH, customer.headers)[0] == 200

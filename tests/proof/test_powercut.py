@@ -16,53 +16,55 @@ import pytest
 from quota.store.lmdb_store import FILE
 from tests import ROOT
 from tests.proof import powercut
-from tests.proof.powercut import Ack, Disk, Event, Named
+from tests.proof.powercut import Ack, Disk, Event, Link
 from tests.proof.tools import need, next_line
 from tests.proof.writer import ACCOUNTS, COST, account_of
 
 pytestmark = pytest.mark.slow
 
-COMPANIES = 400
-IMAGES = 2_000
+COMPANIES = 400  # companies that the writer charges
+IMAGES = 2_000  # power cuts, each of which gives an image of the file
 
 
 class Verdicts(NamedTuple):
-    """Images that lost an acknowledged charge, and images that did not open or add up."""
+    """The number of images that lost an acknowledged charge, and that did not open or did not add up."""
 
     lost: int
     damaged: int
 
 
 def test_no_acknowledged_charge_is_lost_and_no_file_is_damaged(tmp_path: Path) -> None:
-    recorded = _record(tmp_path)
+    recorded = _record_events(tmp_path)
 
-    assert _judge(recorded, tmp_path, IMAGES) == Verdicts(lost=0, damaged=0)
+    assert _count_verdicts(recorded, tmp_path, IMAGES) == Verdicts(lost=0, damaged=0)
 
 
 def test_a_store_has_its_name_only_when_it_is_whole(tmp_path: Path) -> None:
-    """Before its link there is no file; after it every image is a store."""
-    recorded = _record(tmp_path)
-    name = recorded.index(Named())
+    """Just before the link, when the file has only its `.partial` name, each image of a power cut is an empty store"""
+    events = _record_events(tmp_path)
+    link_place = events.index(Link())
     chance, disk = random.Random(1), Disk()
-    for event in recorded[:name]:
+    for event in events[:link_place]:
         disk.apply(event)
 
-    with _checker() as check:
-        contents = [check(_image(tmp_path / "image", disk.cut(chance))) for _ in range(50)]
+    with _checker() as read_image:
+        contents = [
+            read_image(_write_image(tmp_path / "image", disk.cut(chance))) for _ in range(50)
+        ]
 
     assert contents == [{"calls": [0, 0, 0], "credits": [0, 0, 0]}] * 50
 
 
-def test_the_same_cuts_condemn_a_store_that_does_not_sync(tmp_path: Path) -> None:
-    recorded = _record(tmp_path, "--no-sync")
+def test_the_same_cuts_break_a_store_that_does_not_sync(tmp_path: Path) -> None:
+    recorded = _record_events(tmp_path, "--no-sync")
 
-    verdicts = _judge(recorded, tmp_path, 200)
+    verdicts = _count_verdicts(recorded, tmp_path, 200)
 
-    assert verdicts.lost + verdicts.damaged > 100
+    assert verdicts.lost + verdicts.damaged > 100  # of 200 images
 
 
-def _record(tmp_path: Path, *options: str) -> list[Event]:
-    """The events of a writer's store."""
+def _record_events(tmp_path: Path, *options: str) -> list[Event]:
+    """Run a writer under strace until it has charged COMPANIES; return the events of its store."""
     strace = need("strace", "strace")
     state, log = tmp_path / "state", tmp_path / "strace.log"
     command = [
@@ -74,19 +76,19 @@ def _record(tmp_path: Path, *options: str) -> list[Event]:
         str(COMPANIES),
         *options,
     ]
-    done = subprocess.run(
+    process = subprocess.run(
         [strace, *powercut.ARGUMENTS, "-o", str(log), *command],
         cwd=ROOT, capture_output=True, text=True, check=False, timeout=120,
     )  # fmt: skip
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
     recorded = powercut.events(log, state / FILE)
     assert sum(isinstance(event, Ack) for event in recorded) == COMPANIES
-    _replay(recorded, state / FILE)
+    _check_model(recorded, state / FILE)
     return recorded
 
 
-def _replay(recorded: list[Event], file: Path) -> None:
-    """Without a cut the model must give the very file, or it proves nothing."""
+def _check_model(recorded: list[Event], file: Path) -> None:
+    """Check the model: without a cut it must give exactly the file."""
     disk = Disk()
     for event in [*recorded, powercut.Sync()]:
         disk.apply(event)
@@ -94,23 +96,30 @@ def _replay(recorded: list[Event], file: Path) -> None:
     assert bytes(disk.content) == file.read_bytes()
 
 
-def _judge(recorded: list[Event], tmp_path: Path, images: int) -> Verdicts:
-    """Cut the power `images` times, at random moments, and check each image."""
+def _count_verdicts(events: list[Event], tmp_path: Path, images: int) -> Verdicts:
+    """Cut the power `images` times, at random events, and check each image.
+
+    A cut before the link is not counted, because the file then has no name. An image has lost a charge if an account
+    has fewer calls than were acknowledged before the cut.
+    """
     chance = random.Random(2026)
-    moments = Counter(chance.randrange(1, len(recorded)) for _ in range(images))
-    disk, acked, lost, damaged, named = Disk(), Counter[str](), 0, 0, False
-    with _checker() as check:
-        for moment, event in enumerate(recorded):
-            named = named or isinstance(event, Named)
-            for _ in range(moments[moment] if named else 0):
-                contents = check(_image(tmp_path / "image", disk.cut(chance, event)))
+    images_by_event = Counter(chance.randrange(1, len(events)) for _ in range(images))
+    disk, acknowledged_calls, lost, damaged, has_name = Disk(), Counter[str](), 0, 0, False
+    with _checker() as read_image:
+        for number, event in enumerate(events):
+            has_name = has_name or isinstance(event, Link)
+            for _ in range(images_by_event[number] if has_name else 0):
+                contents = read_image(_write_image(tmp_path / "image", disk.cut(chance, event)))
                 if contents is None or not _adds_up(contents):
                     damaged += 1
-                elif any(n < acked[a] for a, n in zip(ACCOUNTS, contents["calls"], strict=True)):
+                elif any(
+                    n < acknowledged_calls[account]
+                    for account, n in zip(ACCOUNTS, contents["calls"], strict=True)
+                ):
                     lost += 1
             disk.apply(event)
             if isinstance(event, Ack):
-                acked[account_of(int(event.text.split()[1]))] += 1
+                acknowledged_calls[account_of(int(event.text.split()[1]))] += 1
     return Verdicts(lost, damaged)
 
 
@@ -119,7 +128,8 @@ def _adds_up(contents: dict[str, list[int]]) -> bool:
     return "damage" not in contents and contents["credits"] == [COST * n for n in contents["calls"]]
 
 
-def _image(folder: Path, content: bytes) -> Path:
+def _write_image(folder: Path, content: bytes) -> Path:
+    """A new STATE folder with a store of this content."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     (folder / FILE).write_bytes(content)
@@ -128,6 +138,7 @@ def _image(folder: Path, content: bytes) -> Path:
 
 @contextmanager
 def _checker() -> Iterator["Checker"]:
+    """A checker process, which is stopped at the end."""
     check = Checker()
     try:
         yield check
@@ -136,12 +147,13 @@ def _checker() -> Iterator["Checker"]:
 
 
 class Checker:
-    """The checker process, started again when a damaged file has killed it."""
+    """The checker process, started again if a damaged file has killed it."""
 
     def __init__(self) -> None:
         self._process = self._start()
 
     def __call__(self, folder: Path) -> dict[str, list[int]] | None:
+        """The contents of the store of a folder; None if its file crashed the process."""
         assert self._process.stdin
         self._process.stdin.write(f"{folder}\n")
         self._process.stdin.flush()
@@ -154,13 +166,15 @@ class Checker:
         return contents
 
     def stop(self) -> None:
+        """End the process and wait for it."""
         assert self._process.stdin
         assert self._process.stdout
         self._process.stdin.close()
-        self._process.wait(timeout=30)
+        self._process.wait(timeout=120)
         self._process.stdout.close()
 
     def _start(self) -> subprocess.Popen[str]:
+        """Start a checker process."""
         return subprocess.Popen(
             [sys.executable, "-m", "tests.proof.checker"], cwd=ROOT, text=True,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,

@@ -1,6 +1,6 @@
-"""The attacks of one client, in short: each is answered, and a caller with a key goes on searching.
+"""Short attacks of one client: the server answers without a 5xx, and a caller with a key still gets answers.
 
-How long that caller waits depends on the other work of the machine. The processor time of the server does not.
+The test bounds the processor time of the server. The waits of the caller would depend on other work of the machine.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,7 +16,7 @@ from tests.world import company, publish
 
 pytestmark = pytest.mark.slow
 
-# Processors that two workers keep busy with one client and the searches of another.
+# The most processors that two workers may use for one client and the searches of another.
 MOST_BUSY = 1.2
 
 Callers = Iterator[Mapping[str, str]]
@@ -24,12 +24,13 @@ Callers = Iterator[Mapping[str, str]]
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Server, Callers]]:
+    """A server with two workers and the limits as shipped, and the headers of callers."""
     folder = tmp_path_factory.mktemp("single")
     publish(folder / "data", [company("EE", f"{i}", f"Õun Lab {i}") for i in range(300)])
-    known = keys(folder / "state", CALLERS)
+    headers = keys(folder / "state", CALLERS)
     command = single_client.serve_command(folder / "data", folder / "state", "0", "2")
     with running(command) as server:
-        yield server, cycle(known)
+        yield server, cycle(headers)
 
 
 @pytest.mark.parametrize("name", ATTACKS)
@@ -39,8 +40,8 @@ def test_one_client_leaves_processor_time_to_others(
     """R14, with the limits as shipped"""
     server, callers = served
 
-    alone, beside, busy, statuses = single_client.measure(name, server, callers, 2.0)
+    alone, during, busy_processors, statuses = single_client.measure(name, server, callers, 2.0)
 
-    assert busy < MOST_BUSY, (alone, beside, statuses)
+    assert busy_processors < MOST_BUSY, (alone, during, statuses)
     assert not [status for status in statuses if status.startswith("5")]
-    assert beside.number > 5
+    assert during.number > 5  # searches in two seconds

@@ -1,4 +1,4 @@
-"""Hundreds of clients at once that send or take a byte a second, on a real server."""
+"""Many simultaneous clients of a real server that send a byte a second, or do not read."""
 
 import os
 import socket
@@ -21,51 +21,53 @@ from tests.world import company, publish
 
 pytestmark = pytest.mark.slow
 
-# 500 are those of a release (R13). Each of five kinds has a fifth of them.
+# A release uses 500 (R13). Each of the five kinds is a fifth of the clients.
 CLIENTS: Final = int(os.environ.get("PROOF_SLOW", "50"))
-# The goal on a quiet machine (R13), from the first byte of what a client does not read.
+# The goal on a quiet machine (R13); for an export from the first byte of the response on.
 CUT_SECONDS: Final = 30.0
 # On a busy machine timers are late.
 LATE_SECONDS: Final = float(os.environ.get("PROOF_LATE", "20"))
 KINDS: Final = 5
-# Exports are made one after another; a client can only be slow once it has its file.
-EXPORTS: Final = 4
+# Exports are made one after another, so a client of an export counts from the first byte of its file on.
+EXPORTS: Final = 4  # the position of the export in `requests`
+# Until clients that are still connected count as never disconnected.
 LONGEST_SECONDS: Final = 240.0
-# On a machine with other work; 50 ms is the goal on a quiet one.
+# On a machine with other work; the goal on a quiet machine is 50 ms.
 MOST_MS: Final = 250.0
-# All bodies together, and the responses that wait for those who do not read.
+# 64 MiB for the request bodies of all clients together, and 3 MiB of responses for each client of a kind.
 MOST_MIB: Final = 64 + 3 * CLIENTS / KINDS
-PAUSE_SECONDS: Final = 0.05
-ROWS: Final = 1_500
+PAUSE_SECONDS: Final = 0.05  # between two searches of the other caller
+ROWS: Final = 1_500  # companies
 
 
-def head(path: str, *fields: str) -> bytes:
-    method = "POST" if any("Content-Length" in one for one in fields) else "GET"
+def request_head(path: str, *fields: str) -> bytes:
+    """The head of a request; a POST if it has a Content-Length."""
+    method = "POST" if any("Content-Length" in field for field in fields) else "GET"
     return "\r\n".join((f"{method} {path} HTTP/1.1", "Host: a", *fields, "", "")).encode()
 
 
 def requests(key: str) -> list[tuple[bytes, bool]]:
-    """A request of each kind, and whether the client goes on sending it (else it stops reading)."""
+    """A request of each kind, and whether the client keeps sending slowly (otherwise it does not read the answer)."""
     json = "Content-Type: application/json"
     form = "Content-Type: multipart/form-data; boundary=b"
     lines = b'{"lignes": [' + b" " * 900_000
-    part = (
+    form_part = (
         b'--b\r\nContent-Disposition: form-data; name="liste"; filename="a"\r\n\r\n'
         + b"a" * 900_000
     )
-    search = head("/api/v1/societes?limit=200", key)
-    export = head("/api/v1/export?format=csv", key)
+    search = request_head("/api/v1/societes?limit=200", key)
+    export = request_head("/api/v1/export?format=csv", key)
     return [
         (b"GET /api/v1/pays HTTP/1.1\r\nHost: a\r\nX-Slow: ", True),
-        (head("/api/v1/rapprochement", key, json, "Content-Length: 1000000") + lines, True),
-        (head("/rapprochement", form, "Content-Length: 1000000") + part, True),
-        (search * 20, False),  # more than the buffers of the system hold
+        (request_head("/api/v1/rapprochement", key, json, "Content-Length: 1000000") + lines, True),
+        (request_head("/rapprochement", form, "Content-Length: 1000000") + form_part, True),
+        (search * 20, False),  # larger than the buffers of the system
         (export, False),
     ]  # fmt: skip
 
 
-def held(port: int) -> set[int]:
-    """The ports of the clients whose connections a server holds open, as the system shows them."""
+def client_ports(port: int) -> set[int]:
+    """The ports of the clients that have a connection to a server, from /proc."""
     rows = (row.split() for row in Path("/proc/net/tcp").read_text().splitlines()[1:])
     return {
         int(remote[-4:], 16)
@@ -74,7 +76,7 @@ def held(port: int) -> set[int]:
     }
 
 
-class Others(threading.Thread):
+class OtherCaller(threading.Thread):
     """A caller that sends plain searches until it is stopped."""
 
     def __init__(self, address: str) -> None:
@@ -82,17 +84,19 @@ class Others(threading.Thread):
         self.address = address
         self.milliseconds: list[float] = []
         self.statuses: set[int] = set()
-        self._stop_asked = threading.Event()
+        self._stopped = threading.Event()
 
     def run(self) -> None:
-        while not self._stop_asked.is_set():
-            since = time.monotonic()
+        """Search until stopped, and record waits and statuses."""
+        while not self._stopped.is_set():
+            start = time.monotonic()
             self.statuses.add(ask(self.address, "/api/v1/societes?q=lab")[0])
-            self.milliseconds.append(1_000 * (time.monotonic() - since))
+            self.milliseconds.append(1_000 * (time.monotonic() - start))
             time.sleep(PAUSE_SECONDS)
 
     def p99(self) -> float:
-        self._stop_asked.set()
+        """Stop the caller; return the p99 of its waits in milliseconds."""
+        self._stopped.set()
         self.join()
         return sorted(self.milliseconds)[int(0.99 * (len(self.milliseconds) - 1))]
 
@@ -101,9 +105,9 @@ class Others(threading.Thread):
 def clients(
     server: Server, accounts: Sequence[str]
 ) -> Iterator[dict[socket.socket, tuple[int, bool]]]:
-    """The slow clients, each with its kind, and whether it goes on sending."""
+    """Connect the slow clients; yield their sockets, each with its kind and whether it keeps sending."""
     target = urlsplit(server.address)
-    found = {}
+    sockets = {}
     for number in range(CLIENTS):
         kind = number % KINDS
         sent, sends = requests(f"Authorization: {accounts[number // KINDS]}")[kind]
@@ -113,43 +117,49 @@ def clients(
         client.connect((target.hostname, target.port))
         client.sendall(sent)
         client.setblocking(False)
-        found[client] = (kind, sends)
-    yield found
-    for client in found:
+        sockets[client] = (kind, sends)
+    yield sockets
+    for client in sockets:
         client.close()
 
 
-def until_cut(
-    port: int, found: dict[socket.socket, tuple[int, bool]], look: Callable[[], None]
+def longest_times(
+    port: int, sockets: dict[socket.socket, tuple[int, bool]], measure: Callable[[], None]
 ) -> list[float]:
-    """The longest time in seconds until a client of each kind was cut off, of an export from its first byte."""
-    since = time.monotonic()
-    last = [0.0] * (1 + max(kind for kind, _ in found.values()))
-    left = {client.getsockname()[1]: (client, *about) for client, about in found.items()}
-    waiting = {own for own, (_, kind, _) in left.items() if kind == EXPORTS}
-    begun = dict.fromkeys(left, since)
-    while left and time.monotonic() - since < LONGEST_SECONDS:
-        look()
-        still = held(port)
-        for own, (client, kind, sends) in list(left.items()):
-            if own in waiting and not _has_bytes(client):
-                begun[own] = time.monotonic()
+    """The longest time in seconds until a client of each kind is disconnected; infinity if one stays connected.
+
+    The time begins with the connection, or with the first byte of an export. `measure` is called every second.
+    """
+    begin = time.monotonic()
+    longest = [0.0] * (1 + max(kind for kind, _ in sockets.values()))
+    connected = {
+        client.getsockname()[1]: (client, *kind_and_sends)
+        for client, kind_and_sends in sockets.items()
+    }
+    waiting = {client_port for client_port, (_, kind, _) in connected.items() if kind == EXPORTS}
+    begin_of_client = dict.fromkeys(connected, begin)
+    while connected and time.monotonic() - begin < LONGEST_SECONDS:
+        measure()
+        open_ports = client_ports(port)
+        for client_port, (client, kind, sends) in list(connected.items()):
+            if client_port in waiting and not _has_bytes(client):
+                begin_of_client[client_port] = time.monotonic()
             else:
-                waiting.discard(own)
-            if own not in still:
-                del left[own]
-                last[kind] = max(last[kind], time.monotonic() - begun[own])
+                waiting.discard(client_port)
+            if client_port not in open_ports:
+                del connected[client_port]
+                longest[kind] = max(longest[kind], time.monotonic() - begin_of_client[client_port])
             elif sends:
                 with suppress(OSError):
                     client.send(b"a")
         time.sleep(1)
-    for _, kind, _ in left.values():
-        last[kind] = float("inf")
-    return last
+    for _, kind, _ in connected.values():
+        longest[kind] = float("inf")
+    return longest
 
 
 def _has_bytes(client: socket.socket) -> bool:
-    """Whether some of the response came, which stays unread."""
+    """Whether a part of the response has come (it stays unread), or the connection has failed."""
     try:
         return bool(client.recv(1, socket.MSG_PEEK))
     except BlockingIOError:
@@ -164,27 +174,30 @@ def test_slow_clients_are_cut_off_and_others_do_not_wait(tmp_path: Path) -> None
         tmp_path / "data",
         [company("EE", f"{i:05}", f"Õun Lab {i}", adresse="a" * 4_000) for i in range(ROWS)],
     )
-    accounts = [one["Authorization"] for one in keys(tmp_path / "state", 1 + CLIENTS // 5)]
+    accounts = [headers["Authorization"] for headers in keys(tmp_path / "state", 1 + CLIENTS // 5)]
     with serving(tmp_path / "data", tmp_path / "state") as server:
-        calm = Others(server.address)
-        calm.start()
+        caller_before = OtherCaller(server.address)
+        caller_before.start()
         time.sleep(3)
-        before, memory = calm.p99(), server.private()
-        peak = [memory]
-        others = Others(server.address)
-        with clients(server, accounts) as found:
-            others.start()
-            seconds = until_cut(
-                int(server.address.rpartition(":")[2]), found, lambda: peak.append(server.private())
+        p99_before, memory_before = caller_before.p99(), server.private()
+        memory_samples = [memory_before]
+        caller_during = OtherCaller(server.address)
+        with clients(server, accounts) as sockets:
+            caller_during.start()
+            seconds = longest_times(
+                int(server.address.rpartition(":")[2]),
+                sockets,
+                lambda: memory_samples.append(server.private()),
             )
-        during = others.p99()
-        with suppress(OSError):
+        p99_during = caller_during.p99()
+        with suppress(OSError):  # if an answer comes, it is 200
             assert ask(server.address, "/healthz")[0] == 200
     sys.stdout.write(
-        f"{CLIENTS} clients cut after {[f'{one:.0f}' for one in seconds]} s; p99 {before:.0f} ms, beside them "
-        f"{during:.0f} ms; private memory {memory:.0f} MiB, at most {max(peak):.0f} MiB\n"
+        f"{CLIENTS} clients disconnected after {[f'{longest:.0f}' for longest in seconds]} s; "
+        f"p99 {p99_before:.0f} ms, beside them {p99_during:.0f} ms; "
+        f"private memory {memory_before:.0f} MiB, at most {max(memory_samples):.0f} MiB\n"
     )
     assert max(seconds) < CUT_SECONDS + LATE_SECONDS
-    assert others.statuses == {200}
-    assert during < max(MOST_MS, 3 * before)
-    assert max(peak) < memory + MOST_MIB
+    assert caller_during.statuses == {200}
+    assert p99_during < max(MOST_MS, 3 * p99_before)
+    assert max(memory_samples) < memory_before + MOST_MIB

@@ -1,7 +1,7 @@
-"""Programs of the system that tests start, disks of a chosen size, and reading without waiting for ever.
+"""Programs of the system for tests, disks of a chosen size, and reads with a time limit.
 
-A program that is absent skips its test on a developer's machine and fails it in CI, where `.ci/run`
-has installed all of them.
+If a program is missing, its test is skipped on a developer's machine and fails in CI, where `.ci/run` has installed all
+programs.
 """
 
 import os
@@ -15,18 +15,18 @@ from typing import Final, NoReturn
 
 import pytest
 
-# Longer than any of these programs takes, unless it hangs.
+# Longer than these programs take, unless they hang.
 WAIT_S: Final = 30.0
 
 
 def need(program: str, package: str) -> str:
-    """The path of `program`, or `absent`."""
-    # Programs for administrators are in folders that a user's PATH may lack.
+    """The path of `program`; without it, skip the test, or fail it in CI."""
+    # A user's PATH may lack the folders of administrators' programs.
     path = shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin")
-    return path or absent(f"{program} is not installed; `apt-get install {package}`")
+    return path or skip_or_fail(f"{program} is not installed; `apt-get install {package}`")
 
 
-def absent(reason: str) -> NoReturn:
+def skip_or_fail(reason: str) -> NoReturn:
     """Skip the test; in CI, fail it."""
     if os.environ.get("CI"):
         pytest.fail(reason)
@@ -34,21 +34,21 @@ def absent(reason: str) -> NoReturn:
 
 
 @contextmanager
-def small(folder: Path, size: str) -> Iterator[None]:
+def mount_disk(folder: Path, size: str) -> Iterator[None]:
     """Mount a disk of this size (`1m`) at `folder`; without the right to mount, skip the test.
 
-    In CI that is a failure for root only: elsewhere nobody but root can mount.
+    In CI the test fails instead if the user is root; other users cannot mount anywhere.
     """
     mount = need("mount", "mount")
-    done = subprocess.run(
+    process = subprocess.run(
         [mount, "-t", "tmpfs", "-o", f"size={size}", "tmpfs", str(folder)],
         capture_output=True, text=True, check=False, timeout=WAIT_S,
     )  # fmt: skip
-    if done.returncode:
-        reason = f"a small disk cannot be mounted: {done.stderr.strip()}"
+    if process.returncode:
+        reason = f"a small disk cannot be mounted: {process.stderr.strip()}"
         if os.geteuid():
             pytest.skip(reason)
-        absent(reason)
+        skip_or_fail(reason)
     try:
         yield
     finally:
@@ -56,7 +56,7 @@ def small(folder: Path, size: str) -> Iterator[None]:
 
 
 def next_line(process: "subprocess.Popen[str]", seconds: float) -> str:
-    """The next line of a process that prints one at a time; "" at its end.
+    """The next line that a process prints, or "" at its end.
 
     A process that prints nothing for `seconds` is killed, and the test fails.
     """

@@ -19,17 +19,20 @@ class Command:
         self._capture = capture
 
     def __call__(self, *words: str) -> str:
+        """Run a command that must succeed; returns its standard output."""
         assert main(["--state", str(self.state), *words]) == 0
         return self._capture.readouterr().out
 
     def json(self, *words: str) -> Any:
+        """Run a command with `--json` that must succeed; returns the parsed output."""
         return json.loads(self(*words, "--json"))
 
     def fails(self, *words: str, code: int) -> str:
+        """Run a command that must end with the exit code `code` and print nothing; returns its error text."""
         try:
             assert main(["--state", str(self.state), *words]) == code
-        except SystemExit as stop:
-            assert stop.code == code
+        except SystemExit as parser_exit:  # argparse exits by itself if words are wrong
+            assert parser_exit.code == code
         printed = self._capture.readouterr()
         assert not printed.out
         return printed.err

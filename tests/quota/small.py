@@ -7,6 +7,7 @@ from typing import Final
 
 from quota.plans import Plan, load
 
+# The plans with low limits: calls a day, exports a month, credits a month, active keys.
 SMALL: Final[Mapping[str, Plan]] = {
     slug: replace(
         plan,
@@ -23,7 +24,7 @@ SMALL: Final[Mapping[str, Plan]] = {
     )
 }  # fmt: skip
 
-PLANS: Final = load()
+PLANS: Final = load()  # the plans with their real limits
 
 NOON: Final = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 

@@ -4,35 +4,36 @@ import json
 
 import pytest
 
+from quota import __main__ as quota_command
 from quota.__main__ import main
 from tests.quota.command import Capture, Command
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected_text"),
     [
         (["account", "create", "--plan", "visiteur"], "'visiteur'"),
         (["account", "create", "--plan", "platine"], "'platine'"),
-        (["account", "create", "--plan", "free", "--api-tool"], "--api-tool cannot be had"),
-        (["account", "create", "--plan", "integral", "--no-api-tool"], "--no-api-tool cannot be"),
+        (["account", "create", "--plan", "free", "--api-tool"], "--api-tool is not available"),
+        (["account", "create", "--plan", "integral", "--no-api-tool"], "--no-api-tool is not"),
         (
             ["account", "create", "--plan", "data", "--modules", "marche"],
-            "--modules marche cannot be had with the plan 'data', which is as it is: "
+            "--modules marche is not available with the plan 'data', whose modules are fixed: "
             "leave it out, or take the plan carte",
         ),
         (["account", "set-plan", "a_", "free", "--modules", "marche"], "plan 'free'"),
         (["account", "create"], "--plan"),
         (["account", "create", "--plan", "free", "--nom", "Żabka\nÉcole"], "'Żabka\\nÉcole'"),
         (["key", "create", "a_", "--label", "CRM\x1b[2J"], "'CRM\\x1b[2J'"),
-        (["person", "add", "a_", "foo"], "'foo' is no e-mail address"),
-        (["person", "add", "a_", "zoé@exemple.fr\n."], "is no e-mail address"),
+        (["person", "add", "a_", "foo"], "'foo' is not an e-mail address"),
+        (["person", "add", "a_", "zoé@exemple.fr\n."], "is not an e-mail address"),
         (["account", "create", "--pla", "free"], "required: --plan"),
         (["account", "list", "--js"], "arguments: --js\n"),
         (["--quot", "lmdb", "account", "list"], "'lmdb'"),
         (["account", "create", "--plan", "carte", "--modules", "Bourse!"], "'Bourse!'"),
         (
             ["account", "create", "--plan", "carte", "--modules", "marche,foo"],
-            "'foo' is no module; use one or both of entreprise, marche",
+            "'foo' is not a module; use one or both of entreprise, marche",
         ),
         (["credits", "add", "a_", "0"], "from 1 to 1000000000"),
         (
@@ -52,15 +53,15 @@ from tests.quota.command import Capture, Command
         ([], "COMMAND"),
     ],
 )
-def test_wrong_use_names_the_value_and_makes_nothing(
-    quota: Command, words: list[str], said: str
+def test_wrong_use_names_the_value_and_creates_nothing(
+    quota: Command, words: list[str], expected_text: str
 ) -> None:
-    assert said in quota.fails(*words, code=2)
+    assert expected_text in quota.fails(*words, code=2)
     assert not quota.state.exists()
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "expected_text"),
     [
         (["account", "show", "a_nobody"], "'a_nobody'"),
         (["account", "set-plan", "a_nobody", "--plan", "free"], "'a_nobody'"),
@@ -71,23 +72,23 @@ def test_wrong_use_names_the_value_and_makes_nothing(
         (["usage", "a_nobody"], "'a_nobody'"),
     ],
 )
-def test_what_fails_is_said_in_one_line(
-    quota: Command, account: str, words: list[str], said: str
+def test_a_failed_command_prints_one_line_that_names_the_value(
+    quota: Command, account: str, words: list[str], expected_text: str
 ) -> None:
     error = quota.fails(*words, code=1)
 
-    assert said in error
+    assert expected_text in error
     assert error.startswith("quota: ")
     assert len(error.splitlines()) == 1
 
 
-def test_the_cap_of_keys_is_said_with_its_remedy(quota: Command, account: str) -> None:
-    made = [quota.json("key", "create", account)["key_id"] for _ in range(3)]
+def test_the_cap_of_keys_is_named_with_its_remedy(quota: Command, account: str) -> None:
+    keys = [quota.json("key", "create", account)["key_id"] for _ in range(3)]
 
     error = quota.fails("key", "create", account, code=1)
 
     assert "allows 3" in error
-    assert any(f"key revoke {key}" in error for key in made)
+    assert any(f"key revoke {key}" in error for key in keys)
 
 
 def test_a_folder_without_a_store_is_named_and_stays_as_it_is(quota: Command) -> None:
@@ -95,33 +96,32 @@ def test_a_folder_without_a_store_is_named_and_stays_as_it_is(quota: Command) ->
     assert not quota.state.exists()
 
 
-def test_a_store_that_is_damaged_is_named_once_and_wants_a_copy(
-    quota: Command, account: str
-) -> None:
+def test_a_damaged_store_is_named_once_with_the_remedy(quota: Command, account: str) -> None:
     (quota.state / "quota.lmdb").write_bytes(b"Gen\xc3\xa9rale" * 4_000)
 
     error = quota.fails("account", "list", code=1)
 
-    assert "not an LMDB file; put a copy in its place" in error
+    assert "not an LMDB file; replace it by a copy" in error
     assert error.count("quota.lmdb") == 1
 
 
-def test_a_file_in_the_place_of_the_folder_is_said_to_be_one(quota: Command) -> None:
+@pytest.mark.parametrize("words", ["account create --plan free", "account list"])
+def test_a_file_in_the_place_of_the_folder_is_named(quota: Command, words: str) -> None:
     quota.state.write_text("état")
 
-    error = quota.fails("account", "create", "--plan", "free", code=1)
+    error = quota.fails(*words.split(), code=1)
 
-    assert f"{quota.state} is to be a folder" in error
+    assert f"{quota.state} must be a folder" in error
     assert "Errno" not in error
 
 
 def test_a_backup_into_a_folder_that_is_not_there_names_it(quota: Command, account: str) -> None:
     error = quota.fails("backup", str(quota.state / "nulle part" / "copie"), code=1)
 
-    assert f"{quota.state}/nulle part is no folder" in error
+    assert f"{quota.state}/nulle part is not a folder" in error
 
 
-def test_the_state_folder_may_be_a_variable(
+def test_the_state_folder_can_come_from_an_environment_variable(
     quota: Command, account: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 ) -> None:
     monkeypatch.setenv("SOCIETES_STATE", str(quota.state))
@@ -140,18 +140,14 @@ def test_without_a_state_folder_nothing_is_done(
     assert "--state" in capsys.readouterr().err
 
 
-COMMANDS = [
-    [], ["account"], ["key"], ["credits"], ["person"], ["person", "add"], ["person", "list"],
-    ["person", "password"], ["person", "invite"], ["person", "invitations"], ["person", "reset"],
-    ["person", "role"], ["person", "remove"], ["account", "create"], ["account", "show"], ["account", "list"],
-    ["account", "set-plan"],
-    ["key", "create"], ["key", "list"], ["key", "revoke"], ["credits", "add"], ["usage"],
-    ["compact"], ["purge"], ["backup"],
-]  # fmt: skip
+# The words of each command, of each group of commands, and of the program itself (no words).
+COMMANDS = sorted(
+    {tuple(verb.words.split()[:depth]) for verb in quota_command._VERBS for depth in range(3)}
+)
 
 
-@pytest.mark.parametrize("words", COMMANDS)
-def test_every_command_has_help_with_an_example(capsys: Capture, words: list[str]) -> None:
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_every_command_has_help_with_an_example(capsys: Capture, words: tuple[str, ...]) -> None:
     with pytest.raises(SystemExit, match="0"):
         main([*words, "--help"])
 

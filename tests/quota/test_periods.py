@@ -9,21 +9,23 @@ from hypothesis import strategies as st
 from quota import periods
 from quota.periods import day, month
 
-ZONES = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
-NOW = st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1), timezones=ZONES)  # noqa: DTZ001
+# Time zones of up to 14 hours before or after UTC.
+OFFSETS = st.integers(-14 * 60, 14 * 60).map(lambda minutes: timezone(timedelta(minutes=minutes)))
+MOMENTS = st.datetimes(datetime(1990, 1, 1), datetime(2100, 1, 1), timezones=OFFSETS)  # noqa: DTZ001
 
 
-@given(NOW)
-def test_a_period_ends_where_the_next_one_begins(now: datetime) -> None:
+@given(MOMENTS)
+def test_a_day_or_month_ends_where_the_next_day_or_month_begins(now: datetime) -> None:
     for period in (day, month):
-        this = period(now)
-        assert this.end > now
-        assert period(this.end - timedelta(microseconds=1)) == this
-        assert period(this.end).key > this.key
+        current = period(now)
+        assert current.end > now
+        assert period(current.end - timedelta(microseconds=1)) == current
+        assert period(current.end).key > current.key
 
 
-@given(NOW)
-def test_a_day_is_a_date_and_a_month_begins_it(now: datetime) -> None:
+@given(MOMENTS)
+def test_the_key_of_a_day_is_its_date_and_begins_with_the_key_of_its_month(now: datetime) -> None:
+    """In UTC; from the first of the month to its end are 28 to 31 days"""
     today = date.fromisoformat(day(now).key)
 
     assert today == now.astimezone(UTC).date()
@@ -45,14 +47,14 @@ def test_a_day_is_a_date_and_a_month_begins_it(now: datetime) -> None:
         ("2028-03-01T01:00:00+02:00", "2028-02-29", "2028-03-01"),
     ],
 )
-def test_edges_of_days_and_months(now: str, day_key: str, month_end: str) -> None:
+def test_days_and_months_end_at_midnight_in_utc(now: str, day_key: str, month_end: str) -> None:
     moment = datetime.fromisoformat(now)
 
     assert day(moment).key == day_key
     assert month(moment).end == datetime.fromisoformat(f"{month_end}T00:00:00+00:00")
 
 
-@given(NOW, st.integers(0, 40))
+@given(MOMENTS, st.integers(0, 40))
 def test_months_are_counted_back_over_years(now: datetime, count: int) -> None:
     moment = now.astimezone(UTC).replace(day=1)
     for _ in range(count):

@@ -9,9 +9,11 @@ import pytest
 from quota.plans import SLUGS, PlansError, load
 from seeds import TABLES
 
+# The plans as the specification lists them (§8.1).
 GRID = {
-    # slug: results, rows, calls, exports, rows, statements, contacts, statements?, keys, tool,
-    #       its price, price, credits, next, modules, trials
+    # slug: results of a search, rows of a call, calls a day, exports a month, rows of an export, companies with
+    #       statements in an export, has contacts, has statements, active keys, API tool, price of the tool,
+    #       price of the plan, credits a month, next plan, modules, trials a month
     "visiteur": (2, 2, 0, 0, 0, 0, False, False, 0, "aucun", None, None, 0, "free", (), 0),
     "free": (5, 5, 50, 2, 25, 3, False, True, 1, "gratuit", None, 0, 250, "data", (), 0),
     "data": (200, 200, 1000, 40, 2500, 100, True, True, 3, "option", 250, 5000, 5000, "corporate", (), 3),
@@ -31,6 +33,7 @@ GRID = {
 @pytest.mark.parametrize("slug", SLUGS)
 def test_each_plan_has_the_figures_of_the_grid(slug: str) -> None:
     """§8.1, §8.2 rules 1 and 6, C1, C2, C5, D8"""
+    # The first three fields are `slug`, `nom` and `nom_en`.
     assert astuple(load()[slug])[3:] == GRID[slug]
 
 
@@ -55,7 +58,7 @@ SEED = (TABLES / "plans.csv").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize(
-    ("before", "after", "named"),
+    ("good_text", "bad_text", "expected_text"),
     [
         ("credits_par_mois", "credits", "the columns are"),
         ("data,Données", "donnees,Données", "'donnees'"),
@@ -67,7 +70,7 @@ SEED = (TABLES / "plans.csv").read_text(encoding="utf-8")
         ("option,250,5000", "option,250,NaN", "NaN"),
         ("option,250,", "option,-1,", "outil_api_eur is -1"),
         ("option,250,", "option,,", "has the tool as an option without a price"),
-        (",inclus,,", ",inclus,9,", "has a price of a tool that is no option"),
+        (",inclus,,", ",inclus,9,", "has a price of a tool that is not an option"),
         ("option,250,5000", "option,250,beaucoup", "'beaucoup'"),
         ("option,250,5000,", "option,250,,", "data is proposed"),
         (",250,data", ",250,données", "'données'"),
@@ -76,17 +79,17 @@ SEED = (TABLES / "plans.csv").read_text(encoding="utf-8")
         (",integral,entreprise,", ",integral,social,", "modules is 'social'"),
     ],
 )
-def test_a_grid_that_is_not_understood_is_refused_and_named(
-    tmp_path: Path, before: str, after: str, named: str
+def test_a_grid_with_an_unknown_value_is_refused_and_named(
+    tmp_path: Path, good_text: str, bad_text: str, expected_text: str
 ) -> None:
-    assert before in SEED
+    assert good_text in SEED
     path = tmp_path / "plans.csv"
-    path.write_text(SEED.replace(before, after, 1), encoding="utf-8")
+    path.write_text(SEED.replace(good_text, bad_text, 1), encoding="utf-8")
 
     with pytest.raises(PlansError, match=r"plans\.csv") as caught:
         load(path)
 
-    assert named in str(caught.value)
+    assert expected_text in str(caught.value)
 
 
 def test_a_plan_that_is_missing_is_refused(tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ def test_the_commands_of_the_manual_work_in_their_order(quota: Command, tmp_path
         for example, real in ids.items():
             line = line.replace(example, real)
         words = shlex.split(line, comments=True)
-        if words[:2] == ["person", "role"]:  # of somebody who has joined
+        if words[:2] == ["person", "role"]:  # the manual names somebody who has joined by then
             quota.json("person", "add", ids["a_kwQwnnTrk7Fi"], words[2], "--role", "membre")
         if words[0] == "backup":
             words[1] = str(tmp_path / words[1])
@@ -31,27 +31,32 @@ def test_the_commands_of_the_manual_work_in_their_order(quota: Command, tmp_path
         if words[:2] == ["address", "create"]:
             ids["r_3nRb2sUyvQ7d"] = printed["address_id"]
 
-    assert len(lines) == 26
+    assert len(lines) == 26  # fewer would mean that the pattern misses commands
 
 
 def test_the_tests_of_the_promises_of_several_hosts_exist() -> None:
-    promises = README.partition("What several hosts promise")[2].partition("## Edges")[0]
-    named = re.findall(r"\| `([a-z_/]+\.py)` \|$", promises, re.MULTILINE)
+    promises = README.partition("effects of faults on several hosts")[2].partition("## Edges")[0]
+    test_files = re.findall(r"\| `([a-z_/]+\.py)` \|$", promises, re.MULTILINE)
     tests = Path(__file__).parents[1]
 
-    assert len(named) == promises.count("\n|") - 2
+    # Each row of the table, except its heading and the line below, ends in the file of a test.
+    assert len(test_files) == promises.count("\n|") - 2
     assert [
-        one for one in named if not any((at / one).is_file() for at in (tests, tests / "quota"))
+        file
+        for file in test_files
+        if not any((folder / file).is_file() for folder in (tests, tests / "quota"))
     ] == []
 
 
 def test_the_manual_has_every_kind_of_row() -> None:
     table = README.partition("## Rows")[2]
-    written = set(re.findall(r"`([a-zA-Z]/|agenda/|format|floor|identity|visitor lists)", table))
+    kinds_in_table = set(
+        re.findall(r"`([a-zA-Z]/|agenda/|format|floor|identity|visitor lists)", table)
+    )
 
     kinds = {
         value.decode()
         for name, value in vars(row_format).items()
         if isinstance(value, bytes) and name not in ("VERSION", "UNINDEXED")
     }
-    assert written == kinds
+    assert kinds_in_table == kinds

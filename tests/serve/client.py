@@ -1,6 +1,6 @@
-"""A server on a real socket in a thread, and the standard library's client to ask it with.
+"""A server in a thread, on a real socket, and a client of the standard library.
 
-http.client changes nothing of a path and follows nothing, so what is tested is what is sent.
+http.client neither changes a path nor follows a redirect, so the server receives exactly the path of the test.
 """
 
 import asyncio
@@ -39,19 +39,27 @@ from serve.surfaces.site.cookies import Signer
 from tests.quota.filling import create_account, create_key
 from tests.serve import conformance
 
-# One path of each route that reads a generation, and paths that are refused in different ways.
-PATHS = [
+# Paths whose answers are read from a generation.
+DATA_PATHS = [
     "/api/v1/pays",
     "/api/v1/secteurs",
     "/api/v1/sous-secteurs?secteur=edition",
     "/api/v1/societes",
     "/api/v1/societes/FR/552100554",
 ]
-REFUSED = ["/api/v1/societes?x=1", "/api/v1/inconnue", "/api/v1/societes/FR/absente", "/api/v1"]
+# Paths that are errors: an unknown parameter, route and company, and the prefix of the API alone.
+REFUSED_PATHS = [
+    "/api/v1/societes?x=1",
+    "/api/v1/inconnue",
+    "/api/v1/societes/FR/absente",
+    "/api/v1",
+]
 
 
 @dataclass(frozen=True)
 class Reply:
+    """A response, as a client receives it."""
+
     status: int
     headers: Mapping[str, str]
     body: bytes
@@ -62,12 +70,12 @@ class Reply:
 
     @property
     def code(self) -> str:
-        """The code of an error."""
+        """The code of an error response."""
         return str(self.json["erreur"]["code"])
 
 
-# Tests that are not about the burst limits must not meet them.
-GENEROUS = BurstLimits(*[1_000_000] * len(fields(BurstLimits)))
+# Burst limits that no test reaches. Tests of a limit replace it by a low one.
+UNREACHABLE_LIMITS = BurstLimits(*[1_000_000] * len(fields(BurstLimits)))
 PLANS = plans.load()
 
 
@@ -84,23 +92,28 @@ class Customer:
 
 
 @dataclass(frozen=True)
-class Served:
-    """A running server and its counters."""
+class Server:
+    """A running server, with methods that send requests to it and read its counters."""
 
     port: int
     context: ServerContext = field(repr=False)
-    lines: list[bytes] = field(repr=False)  # what it logged of each request
-    signer: Signer = field(repr=False)
-    loop: asyncio.AbstractEventLoop = field(repr=False)
+    lines: list[bytes] = field(repr=False)  # its log: a line per request
+    signer: Signer = field(repr=False)  # makes cookies that the server accepts
+    loop: asyncio.AbstractEventLoop = field(repr=False)  # runs in the thread of the server
 
     @property
     def store(self) -> LedgerStore:
+        """The open store of accounts and counters."""
         store = self.context.holder.store
         assert isinstance(store, LedgerStore)
         return store
 
     def customer(self, plan: str = "free", *, api_tool: bool | None = None) -> Customer:
-        """A new account with a key; with the API tool where that is an option, unless told so."""
+        """Create an account with a key.
+
+        Args:
+            api_tool: whether the account has the API tool; by default, if the tool is an option of the plan.
+        """
         tool = PLANS[plan].outil_api == "option" if api_tool is None else api_tool
         now = self.context.now()
         account: Account = create_account(self.store, plan, PLANS, now, api_tool=tool).result(10)
@@ -115,64 +128,70 @@ class Served:
         params: Mapping[str, str] | None = None,
         body: bytes | None = None,
     ) -> Reply:
-        """Send a request; `params` make the query string. The answer must be as described."""
+        """Send a request with the query string `params`. The response must match /openapi.json.
+
+        A busy machine needs up to two minutes for a workbook, which a process of low priority writes.
+        """
         target = f"{path}?{urlencode(params)}" if params else path
-        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)) as connection:
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)) as connection:
             connection.request(method, target, body, headers=dict(headers or {}))
             response = connection.getresponse()
-            # As they are named in RFC 9110; http.client would look them up in any case.
+            # A dict compares the names of headers as RFC 9110 writes them; http.client would ignore case.
             reply = Reply(response.status, dict(response.getheaders()), response.read())
         conformance.check(method, target, reply.status, reply.headers, reply.body)
         return reply
 
     def usage(self, customer: Customer) -> Usage:
+        """The calls and exports that an account has used, and their limits."""
         account = self.store.read(account_rows.account_of, customer.account).result()
         return self.store.usage(
             account.id, effective_plan(account, PLANS), self.context.now()
         ).result()
 
-    def used(self, customer: Customer) -> int:
-        """The calls that an account has made today."""
+    def calls_used(self, customer: Customer) -> int:
+        """The number of counted calls of an account today."""
         return self.usage(customer).calls.used
 
-    def raw(self, sent: str) -> bytes:
-        """All that comes back for these bytes."""
-        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as connection:
-            connection.sendall(sent.encode())
+    def send_raw(self, request_text: str) -> bytes:
+        """Send a request as text; return all bytes until the server closes the connection."""
+        with socket.create_connection(("127.0.0.1", self.port), timeout=120) as connection:
+            connection.sendall(request_text.encode())
             return b"".join(iter(lambda: connection.recv(65_536), b""))
 
     def search(self, **params: str) -> Any:
-        """The body of a search that must succeed."""
+        """The body of a search. Its status must be 200."""
         reply = self.ask("/api/v1/societes", params=params)
         assert reply.status == 200, reply.body
         return reply.json
 
-    def refused(self, path: str = "/api/v1/societes", **params: str) -> Any:
-        """The body of a request that must be refused with 400."""
+    def refusal(self, path: str = "/api/v1/societes", **params: str) -> Any:
+        """The body of an error. Its status must be 400."""
         reply = self.ask(path, params=params)
         assert reply.status == 400, reply.body
         return reply.json
 
 
-def logged(served: Served, wanted: Callable[[Any], bool], number: int) -> list[Any]:
-    """The first lines that are wanted; a line is written just after its answer has been sent."""
+def wait_for_log_lines(server: Server, matches: Callable[[Any], bool], number: int) -> list[Any]:
+    """Wait for `number` log lines that match, because a line is written just after its response is sent."""
     deadline = time.monotonic() + 5
     while time.monotonic() < deadline:
-        lines = [orjson.loads(line) for line in list(served.lines)]
-        found = [line for line in lines if wanted(line)]
-        if len(found) >= number:
-            return found
+        lines = [orjson.loads(line) for line in list(server.lines)]
+        matching = [line for line in lines if matches(line)]
+        if len(matching) >= number:
+            return matching
         time.sleep(0.01)
-    raise AssertionError(f"{number} lines were awaited, {len(found)} came")
+    raise AssertionError(
+        f"the log has {len(matching)} matching lines after 5 s, instead of {number}"
+    )
 
 
 @contextmanager
-def serving(
+def run_server(
     data: Path,
     base_url: str = "",
     *,
     state: Path | None = None,
-    debit: BurstLimits = GENEROUS,
+    debit: BurstLimits = UNREACHABLE_LIMITS,
     trusted: Sequence[Network] = (),
     now: Clock = utc_now,
     contact: str | None = None,
@@ -182,22 +201,22 @@ def serving(
     editeur: EditorSettings | None = None,
     paiement: PaymentSettings | None = None,
     product: Product = PRODUCT,
-) -> Iterator[Served]:
-    """Serve what is published in `data` until the block ends.
+) -> Iterator[Server]:
+    """Serve the folder `data` until the end of the block.
 
     Args:
-        opener: opens the store of the state folder; a test may put a broken one in its place.
-        makers: processes that make workbooks.
+        opener: opens the store of the state folder; a test may pass a store with a fault.
+        makers: the number of processes that make workbooks.
     """
-    folder = state or Path(tempfile.mkdtemp(dir=data.parent))
-    folder.mkdir(exist_ok=True)
+    state_folder = state or Path(tempfile.mkdtemp(dir=data.parent))
+    state_folder.mkdir(exist_ok=True)
     published = CurrentGeneration(data)
-    counters = StoreHolder(partial(opener, folder))
+    counters = StoreHolder(partial(opener, state_folder))
     loop = asyncio.new_event_loop()
     thread = threading.Thread(target=loop.run_forever)
     thread.start()
     try:
-        limiter = Limiter(folder, memory=folder)
+        limiter = Limiter(state_folder, memory=state_folder)
         config = Config(
             debit=debit,
             base_url=base_url,
@@ -206,16 +225,16 @@ def serving(
             courriel=courriel,
             editeur=editeur,
             paiement=paiement,
-            state=folder,
+            state=state_folder,
             makers=makers,
         )
         context = make_context(config, published, counters, limiter, product, now)
         lines: list[bytes] = []
         server = asyncio.run_coroutine_threadsafe(
-            _start(context, limiter, lines.append), loop
+            _start_server(context, limiter, lines.append), loop
         ).result(20)
         try:
-            yield Served(server.port, context, lines, cookies.load_signer(folder), loop)
+            yield Server(server.port, context, lines, cookies.load_signer(state_folder), loop)
         finally:
             asyncio.run_coroutine_threadsafe(server.stop(), loop).result(20)
     finally:
@@ -226,7 +245,7 @@ def serving(
 
 @cache
 def unstarted_context(base_url: str = "") -> ServerContext:
-    """The context of a server that does not run, and has no data."""
+    """The context of a server that is not started and has no data."""
     folder = Path(tempfile.mkdtemp())
     published, counters = CurrentGeneration(folder), StoreHolder(partial(LmdbStore, folder))
     limiter = Limiter(folder, memory=folder)
@@ -234,7 +253,9 @@ def unstarted_context(base_url: str = "") -> ServerContext:
 
 
 @dataclass(frozen=True)
-class _Server:
+class _RunningServer:
+    """The parts of a started server that must be closed when it stops."""
+
     context: ServerContext
     app: App
     runner: web.ServerRunner
@@ -242,6 +263,7 @@ class _Server:
     port: int
 
     async def stop(self) -> None:
+        """Cancel the background tasks, close the connections and the files, and end the threads."""
         for task in self.tasks:
             task.cancel()
         await asyncio.wait(self.tasks)
@@ -252,9 +274,10 @@ class _Server:
         await asyncio.get_running_loop().shutdown_default_executor()
 
 
-async def _start(
+async def _start_server(
     context: ServerContext, limiter: Limiter, write: Callable[[bytes], None]
-) -> _Server:
+) -> _RunningServer:
+    """Start the background tasks of a server, and accept connections on a free port."""
     context.published.start()
     context.holder.start()
     app = App(context, limiter)
@@ -269,4 +292,4 @@ async def _start(
         asyncio.create_task(context.key_usage.run(context.holder)),
         *map(asyncio.create_task, app.background()),
     ]
-    return _Server(context, app, runner, tasks, port)
+    return _RunningServer(context, app, runner, tasks, port)

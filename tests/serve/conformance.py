@@ -1,8 +1,8 @@
-"""Every answer that the functional tests get is held against /openapi.json.
+"""Compare the responses of the functional tests with /openapi.json.
 
-Bodies and declared headers are validated by their schemas. The published document lets answers grow
-(README.md, change policy), so for the tests every object is closed: a key that is sent and not
-described is a failure, and so is a header.
+Bodies and declared headers are validated by their schemas. The published schemas allow new keys
+(README.md, change policy). The tests close every object, so a key or a header that is not described
+is a failure.
 """
 
 import gzip
@@ -23,141 +23,160 @@ from serve.http.router import Router
 from serve.surfaces.docs import document
 from serve.surfaces.site.page_request import pages_of
 
-# What is on answers whatever the route, and told once in the description of the whole.
-_EVERYWHERE: Final = frozenset({
+# Headers of every route. The document describes them once, in its own description.
+_COMMON_HEADERS: Final = frozenset({
     "connection", "content-encoding", "content-length", "content-security-policy", "content-type",
     "date",
     "referrer-policy", "server", "x-content-type-options",
-    # Of a page for people, such as /docs.
+    # Headers of pages, such as /docs.
     "cross-origin-opener-policy", "permissions-policy", "x-frame-options",
 })  # fmt: skip
-_CROSS_ORIGIN: Final = "access-control-"
+_CROSS_ORIGIN_PREFIX: Final = "access-control-"
 
 _ROUTER: Final = Router(PRODUCT.operations)
-_ADDRESS: Final = "urn:societes"  # of the document, for its references
+_DOCUMENT_URI: Final = "urn:societes"  # names the document in its absolute `$ref`s
 
 
 def check(method: str, target: str, status: int, headers: Mapping[str, str], body: bytes) -> None:
-    """The answer to `method` `target` must be one that the document describes."""
+    """Check that /openapi.json describes the status, headers and body of this response to `method` `target`.
+
+    Pages and /mcp are not in the document, so their responses are not checked.
+    """
     path = urlsplit(target).path
-    found = _ROUTER.resolve(path)
-    kind = headers.get("Content-Type", "").partition(";")[0]
-    if found is None and (pages_of(PRODUCT).resolve(path) or kind == "text/html"):
-        return  # a page for people (serve/surfaces/site), which is no part of the API
-    if found and found[0].name == "mcp":  # another protocol, whose judges are in tests/judges/mcp
+    match = _ROUTER.resolve(path)
+    media_type = headers.get("Content-Type", "").partition(";")[0]
+    if match is None and (pages_of(PRODUCT).resolve(path) or media_type == "text/html"):
+        return  # a page (serve/surfaces/site): not part of the API
+    if match and match[0].name == "mcp":  # another protocol, which tests/judges/mcp checks
         return
-    template = next(iter(found[0].operations.values())).path if found else None
-    described = DOCUMENT["paths"].get(template, {})
-    operation = described.get("get" if method == "HEAD" else method.lower())
+    template = next(iter(match[0].operations.values())).path if match else None
+    path_item = DOCUMENT["paths"].get(template, {})
+    operation = path_item.get("get" if method == "HEAD" else method.lower())
     if operation is None or (method == "HEAD" and status == 405):
-        _check_outside(method, described, status, headers, body)
+        _check_without_operation(method, path_item, status, headers, body)
         return
     where = f"{method} {target}: {status}"
     assert str(status) in operation["responses"], f"{where} is not described"
-    answer = _answer(str(template), "get" if method == "HEAD" else method.lower(), str(status))
-    _check_headers(answer.headers, headers, where)
-    if method == "HEAD" or not answer.bodies:
+    validators = _response_validators(
+        str(template), "get" if method == "HEAD" else method.lower(), str(status)
+    )
+    _check_headers(validators.headers, headers, where)
+    if method == "HEAD" or not validators.bodies:
         return
-    assert kind in answer.bodies, f"{where}: {kind} is not described"
-    plain = decoded(headers, body)
-    assert plain, f"{where}: no body"
-    if kind == "application/json":
-        answer.bodies[kind].validate(orjson.loads(plain))
+    assert media_type in validators.bodies, f"{where}: {media_type} is not described"
+    decoded = decode(headers, body)
+    assert decoded, f"{where}: no body"
+    if media_type == "application/json":
+        validators.bodies[media_type].validate(orjson.loads(decoded))
 
 
 @dataclass(frozen=True)
-class _Answer:
-    """The headers and the bodies, by media type, of a status of an operation."""
+class _ResponseValidators:
+    """The validators of a response: of its headers by name, and of its bodies by media type."""
 
     headers: Mapping[str, Any]
     bodies: Mapping[str, Any]
 
 
-def decoded(headers: Mapping[str, str], body: bytes) -> bytes:
-    """The body without its content coding (RFC 9110 §8.4)."""
+def decode(headers: Mapping[str, str], body: bytes) -> bytes:
+    """Decode the content coding of a body (RFC 9110 §8.4)."""
     coding = headers.get("Content-Encoding")
     if coding is None or not body:
         return body
     return gzip.decompress(body) if coding == "gzip" else zstandard.decompress(body)
 
 
-def _check_outside(
+def _check_without_operation(
     method: str,
-    described: Mapping[str, Any],
+    path_item: Mapping[str, Any],
     status: int,
     headers: Mapping[str, str],
     body: bytes,
 ) -> None:
-    """No operation: a path or a method that does not exist, or what every path has."""
-    if method == "OPTIONS" and (described or status == 204):
+    """Check a response to a path or method without an operation.
+
+    Args:
+        path_item: the operations of the path by method; empty if the path is unknown.
+    """
+    if method == "OPTIONS" and (path_item or status == 204):
         assert (status, body) == (204, b"")
         return
-    assert status in ((405, 429) if described else (400, 404, 414, 429)), (method, status)
+    assert status in ((405, 429) if path_item else (400, 404, 414, 429)), (method, status)
     if body:
         assert list(orjson.loads(body)["erreur"]) == ["code", "message"]
-    if described and status == 405:
+    if path_item and status == 405:
         allowed = {name.strip().lower() for name in headers["Allow"].split(",")}
-        assert allowed - {"head", "options"} == set(described)
+        assert allowed - {"head", "options"} == set(path_item)
 
 
-def _check_headers(described: Mapping[str, Any], sent: Mapping[str, str], where: str) -> None:
-    for name, text in sent.items():
-        if validator := described.get(name.lower()):
+def _check_headers(validators: Mapping[str, Any], headers: Mapping[str, str], where: str) -> None:
+    """Check that each header is valid, or is a header of every route.
+
+    Args:
+        validators: of the described headers, by the name in small letters.
+        where: the request and the status, for the message of a failure.
+    """
+    for name, text in headers.items():
+        if validator := validators.get(name.lower()):
             validator.validate(int(text) if validator.schema["type"] == "integer" else text)
         else:
-            known = name.lower() in _EVERYWHERE or name.lower().startswith(_CROSS_ORIGIN)
-            assert known, f"{where}: {name} is not described"
+            is_common = name.lower() in _COMMON_HEADERS or name.lower().startswith(
+                _CROSS_ORIGIN_PREFIX
+            )
+            assert is_common, f"{where}: {name} is not described"
 
 
 @cache
-def _answer(template: str, method: str, status: str) -> _Answer:
-    closed, registry = _closed()
-    response = _resolved(closed["paths"][template][method]["responses"][status], closed)
-    return _Answer(
+def _response_validators(template: str, method: str, status: str) -> _ResponseValidators:
+    """The validators of a described response of the operation `method` of the path `template`."""
+    closed, registry = _closed_document()
+    response = _resolve(closed["paths"][template][method]["responses"][status], closed)
+    return _ResponseValidators(
         {
-            name.lower(): OAS31Validator(_resolved(header, closed)["schema"])
+            name.lower(): OAS31Validator(_resolve(header, closed)["schema"])
             for name, header in response.get("headers", {}).items()
         },
         {
-            kind: OAS31Validator(
+            media_type: OAS31Validator(
                 media["schema"], registry=registry, format_checker=OAS31Validator.FORMAT_CHECKER
             )
-            for kind, media in response.get("content", {}).items()
+            for media_type, media in response.get("content", {}).items()
         },
     )
 
 
-def _resolved(node: Mapping[str, Any], document: Mapping[str, Any]) -> Mapping[str, Any]:
+def _resolve(node: Mapping[str, Any], document: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The node, or the part of the document to which its `$ref` leads."""
     if "$ref" not in node:
         return node
-    found: Any = document
-    for part in node["$ref"].removeprefix(f"{_ADDRESS}#/").split("/"):
-        found = found[part]
-    return _resolved(found, document)
+    target: Any = document
+    for key in node["$ref"].removeprefix(f"{_DOCUMENT_URI}#/").split("/"):
+        target = target[key]
+    return _resolve(target, document)
 
 
 @cache
-def _closed() -> "tuple[dict[str, Any], Registry[Any]]":
-    """The document, whose objects have no keys but those that it describes, and whose references are absolute."""
+def _closed_document() -> "tuple[dict[str, Any], Registry[Any]]":
+    """The document with objects that allow no undescribed property, and with absolute references; and its registry."""
     closed = orjson.loads(orjson.dumps(DOCUMENT))
-    for node in list(nodes(closed)):
+    for node in list(objects(closed)):
         if node.get("type") == "object" and isinstance(node.get("properties"), dict):
             node.setdefault("additionalProperties", False)
         if str(node.get("description", "")).endswith("; others may come."):
-            node["enum"] = node["examples"]  # values of today, so for the tests the only ones
+            node["enum"] = node["examples"]  # no test data have other values
         if "$ref" in node:
-            node["$ref"] = f"{_ADDRESS}{node['$ref']}"
-    return closed, Registry().with_resource(_ADDRESS, DRAFT202012.create_resource(closed))
+            node["$ref"] = f"{_DOCUMENT_URI}{node['$ref']}"
+    return closed, Registry().with_resource(_DOCUMENT_URI, DRAFT202012.create_resource(closed))
 
 
-def nodes(node: Any) -> Iterator[dict[str, Any]]:
-    """Every object in it, at any depth."""
+def objects(node: Any) -> Iterator[dict[str, Any]]:
+    """All objects in a JSON value, at any depth."""
     if isinstance(node, dict):
         yield node
         node = list(node.values())
     if isinstance(node, list):
         for child in node:
-            yield from nodes(child)
+            yield from objects(child)
 
 
 DOCUMENT: Final = orjson.loads(orjson.dumps(document.document(PRODUCT)))

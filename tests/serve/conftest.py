@@ -1,4 +1,4 @@
-"""One server for all tests that change nothing."""
+"""Fixtures of the HTTP tests. All tests that change nothing share one server."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,13 +11,13 @@ from quota import credentials
 from serve.generation import open_generation
 from serve.generation.open_generation import OpenGeneration
 from tests.serve import world
-from tests.serve.client import Customer, Served, serving
+from tests.serve.client import Customer, Server, run_server
 from tests.serve.surfaces.site import browser as browsers
 
 
 @pytest.fixture(scope="package", autouse=True)
 def cheap_hashes() -> Iterator[None]:
-    """Hashes of passwords for a hundredth of the work, since hundreds of members log in."""
+    """Hash passwords with a hundredth of the work, because hundreds of members log in during the tests."""
     cheap = argon2.PasswordHasher(time_cost=1, memory_cost=64, parallelism=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(credentials, "HASHER", cheap)
@@ -26,15 +26,15 @@ def cheap_hashes() -> Iterator[None]:
 
 @pytest.fixture(scope="session")
 def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the world is published."""
+    """A folder with a published generation of the test data."""
     folder = tmp_path_factory.mktemp("data")
     world.publish(folder)
     return folder
 
 
 @pytest.fixture(scope="module")
-def data_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The same for one more server: LMDB opens no file twice in one process."""
+def separate_data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A second folder with the test data, for another server: LMDB cannot open a file twice in a process."""
     folder = tmp_path_factory.mktemp("own") / "data"
     folder.mkdir()
     world.publish(folder)
@@ -42,22 +42,23 @@ def data_of_its_own(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def served(data: Path) -> Iterator[Served]:
-    with serving(data) as server:
+def server(data: Path) -> Iterator[Server]:
+    """A server of the test data. No test reaches its burst limits."""
+    with run_server(data) as server:
         yield server
 
 
 @pytest.fixture(scope="module")
-def customer(served: Served) -> Customer:
-    """A caller who has every module, and sees every company of the world on one page."""
-    return served.customer("integral")
+def customer(server: Server) -> Customer:
+    """A customer who has every module, and sees all companies of the test data on one page."""
+    return server.customer("integral")
 
 
 @pytest.fixture(scope="session")
-def open_edition(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenGeneration]:
-    """The world's generation, for routes that are called without a socket.
+def generation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenGeneration]:
+    """An open generation of the test data, for routes that are called without a socket.
 
-    Published once more, because LMDB opens no file twice in one process.
+    The test data are published again, because LMDB cannot open a file twice in a process.
     """
     folder = tmp_path_factory.mktemp("edition")
     opened = open_generation.load(folder, world.publish(folder))
@@ -67,6 +68,6 @@ def open_edition(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OpenGener
 
 @pytest.fixture(scope="module")
 def chromium() -> Iterator[Browser]:
-    """One browser for all tests of a module."""
-    with browsers.browser() as started:
-        yield started
+    """A browser for all tests of a module."""
+    with browsers.browser() as browser:
+        yield browser

@@ -1,4 +1,4 @@
-"""The nginx of serve/deploy/, with ports, certificate and folders of a test."""
+"""Run nginx with the configuration of serve/deploy/, on the ports and folders of a test."""
 
 import socket
 import subprocess
@@ -11,12 +11,13 @@ from serve.process import port as ports
 from tests.proof.tools import WAIT_S, need
 from tests.serve.processes import ROOT, eventually
 
+# A mirror logs in with these. The password has a letter outside ASCII, as a password may.
 USER, PASSWORD = "edge-7", "Société"
 
 
 @dataclass(frozen=True)
 class Nginx:
-    """A configuration: its file, the port it listens on, the certificate to be believed."""
+    """A configuration of nginx: its file, its port, and its certificate, which a client must trust."""
 
     file: Path
     port: int
@@ -27,8 +28,11 @@ class Nginx:
         return f"https://localhost:{self.port}"
 
 
-def configured(folder: Path, data: Path, upstream: int) -> Nginx:
-    """The example, giving out `data` and what listens on the port `upstream`."""
+def configure(folder: Path, data: Path, upstream: int) -> Nginx:
+    """Write the example configuration of nginx, changed for the folder `data` and a server on the port `upstream`.
+
+    Also writes a certificate and the password of USER. Each text that is replaced must be in the example.
+    """
     openssl = need("openssl", "openssl")
     key, certificate, passwords = folder / "key.pem", folder / "cert.pem", folder / "passwords"
     subprocess.run(
@@ -41,9 +45,9 @@ def configured(folder: Path, data: Path, upstream: int) -> Nginx:
         [openssl, "passwd", "-apr1", PASSWORD], check=True, capture_output=True, text=True
     ).stdout
     passwords.write_text(f"{USER}:{hashed}")
-    free = ports.bind("127.0.0.1", 0)
-    port = free.getsockname()[1]
-    free.close()
+    free_socket = ports.bind("127.0.0.1", 0)
+    port = free_socket.getsockname()[1]
+    free_socket.close()
     example = (ROOT / "serve" / "deploy" / "nginx.conf").read_text()
     for old, new in (
         ("listen 443", f"listen 127.0.0.1:{port}"),
@@ -57,37 +61,41 @@ def configured(folder: Path, data: Path, upstream: int) -> Nginx:
         assert old in example
         example = example.replace(old, new)
     (folder / "example.conf").write_text(example)
-    temporary = "\n".join(
+    temporary_folders = "\n".join(
         f"{kind}_temp_path {folder}/{kind};"
         for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
     (folder / "nginx.conf").write_text(
         f"daemon off; pid {folder}/pid; error_log {folder}/error.log;\n"
-        f"worker_processes 1; {_user(folder)}\n"
+        f"worker_processes 1; {_user_directive(folder)}\n"
         "events {}\n"
-        f"http {{ access_log {folder}/access.log; {temporary}\ninclude {folder}/example.conf; }}\n"
+        f"http {{ access_log {folder}/access.log; {temporary_folders}\ninclude {folder}/example.conf; }}\n"
     )
     return Nginx(folder / "nginx.conf", port, certificate)
 
 
 @contextmanager
-def running(nginx: Nginx) -> Iterator[str]:
-    """The address of a real nginx."""
+def run_nginx(nginx: Nginx) -> Iterator[str]:
+    """Run nginx until the end of the block, which receives its URL."""
     program = need("nginx", "nginx-light")
     with subprocess.Popen([program, "-c", nginx.file]) as process:
         try:
-            assert eventually(lambda: _accepts(nginx.port))
+            assert eventually(lambda: _accepts_connections(nginx.port))
             yield nginx.url
         finally:
             process.terminate()
 
 
-def _accepts(port: int) -> bool:
+def _accepts_connections(port: int) -> bool:
+    """True if a program listens on the port; raises an OSError otherwise."""
     with socket.create_connection(("127.0.0.1", port), 1):
         return True
 
 
-def _user(folder: Path) -> str:
-    """Root's nginx gives its workers another user, who may not read the folder of a test."""
+def _user_directive(folder: Path) -> str:
+    """The `user` directive for the owner of the folder.
+
+    nginx needs it only as root: by default it gives its workers another user, who cannot read the folder of a test.
+    """
     owner = folder.owner()
     return f"user {owner} {folder.group()};" if owner == "root" else ""

@@ -1,4 +1,4 @@
-"""Settings: flags, environment, file, defaults; nothing unknown (D7)."""
+"""Settings from flags, environment, file and defaults; unknown settings are refused (D7)."""
 
 import os
 import tomllib
@@ -13,29 +13,32 @@ from serve.config import SETTINGS, BurstLimits, Config, ConfigError, EditorSetti
 from serve.features.export import operations
 
 
-def written(tmp_path: Path, text: str) -> dict[str, str]:
+def write_config(tmp_path: Path, text: str) -> dict[str, str]:
+    """Write a file of settings; return the flag that names it."""
     path = tmp_path / "serve.toml"
     path.write_text(text, encoding="utf-8")
     return {"config": str(path)}
 
 
 def test_flags_win_over_environment_over_file_over_defaults(tmp_path: Path) -> None:
-    flags = written(tmp_path, 'port = 1\nhost = "::1"\nworkers = 3\n')
+    flags = write_config(tmp_path, 'port = 1\nhost = "::1"\nworkers = 3\n')
 
-    found = read({**flags, "port": "3", "host": None}, {"SOCIETES_PORT": "2", "SOCIETES_HOST": "h"})
+    settings = read(
+        {**flags, "port": "3", "host": None}, {"SOCIETES_PORT": "2", "SOCIETES_HOST": "h"}
+    )
 
-    assert (found.port, found.host, found.workers, found.quota) == (3, "h", 3, "lmdb")
+    assert (settings.port, settings.host, settings.workers, settings.quota) == (3, "h", 3, "lmdb")
 
 
 def test_the_file_can_be_named_by_the_environment(tmp_path: Path) -> None:
-    file = written(tmp_path, "port = 7\n")["config"]
+    file = write_config(tmp_path, "port = 7\n")["config"]
 
     assert read({}, {"SOCIETES_CONFIG": file, "OTHER": "1"}).port == 7
 
 
 def test_trusted_proxies_are_a_list_in_the_file_and_a_text_elsewhere(tmp_path: Path) -> None:
-    """D7"""
-    flags = written(tmp_path, 'trusted_proxies = ["192.0.2.1", "10.0.0.0/8"]\n')
+    """D7: a flag or a variable of the environment is a text with commas"""
+    flags = write_config(tmp_path, 'trusted_proxies = ["192.0.2.1", "10.0.0.0/8"]\n')
     networks = (ip_network("192.0.2.1"), ip_network("10.0.0.0/8"))
 
     assert read(flags, {}).trusted_proxies == networks
@@ -44,23 +47,23 @@ def test_trusted_proxies_are_a_list_in_the_file_and_a_text_elsewhere(tmp_path: P
     assert read({}, {}).trusted_proxies == ()
 
 
-def test_a_truth_is_a_word_outside_the_file(tmp_path: Path) -> None:
+def test_a_boolean_is_a_word_outside_the_file(tmp_path: Path) -> None:
     assert read({}, {}).warm
-    assert not read(written(tmp_path, "warm = false\n"), {}).warm
+    assert not read(write_config(tmp_path, "warm = false\n"), {}).warm
     assert not read({"warm": "false"}, {"SOCIETES_WARM": "true"}).warm
 
 
-def test_limits_come_layer_by_layer(tmp_path: Path) -> None:
+def test_each_limit_comes_from_the_first_layer_that_has_it(tmp_path: Path) -> None:
     """D7"""
-    flags = written(tmp_path, "[debit]\nfree = 10\nlistes = 20\n")
+    flags = write_config(tmp_path, "[debit]\nfree = 10\nlistes = 20\n")
 
-    found = read(flags, {"SOCIETES_DEBIT_FREE": "30", "SOCIETES_DEBIT_VISITEUR_JOUR": "5"})
+    settings = read(flags, {"SOCIETES_DEBIT_FREE": "30", "SOCIETES_DEBIT_VISITEUR_JOUR": "5"})
 
-    assert found.debit == BurstLimits(free=30, listes=20, visiteur_jour=5)
+    assert settings.debit == BurstLimits(free=30, listes=20, visiteur_jour=5)
 
 
 def test_the_default_limits_are_those_of_the_contract() -> None:
-    """D7"""
+    """D7: requests a minute; `visiteur_jour` is a day, `exports` are simultaneous"""
     limits = BurstLimits()
 
     assert (limits.visiteur, limits.free, limits.visiteur_jour, limits.listes) == (
@@ -74,7 +77,7 @@ def test_the_default_limits_are_those_of_the_contract() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "named"),
+    ("text", "message"),
     [
         ("prot = 1", "'prot'"),
         ("[debit]\nvisitor = 1", "'visitor'"),
@@ -99,29 +102,43 @@ def test_the_default_limits_are_those_of_the_contract() -> None:
         ('quota = "redis://h/0?ssl_ca_certs=a"', "rediss://"),
         ('quota = "rediss://h/0?foo=1"', "foo"),
         ('base_url = "exemple.eu"', "http://"),
+        ('base_url = "https://"', "and a host"),
         ("port = = 1", "is not TOML"),
         ('trusted_proxies = ["10.0.0.1/8"]', "write 10.0.0.0/8 for all of it, or 10.0.0.1 for"),
         ('trusted_proxies = ["2001:db8::1/64"]', "write 2001:db8::/64"),
         (
             'trusted_proxies = ["10.0.0.1/33"]',
-            "'10.0.0.1/33' is no network; write one like 10.0.0.0/8 or ::1",
+            "'10.0.0.1/33' is not a network; write one like 10.0.0.0/8 or ::1",
         ),
-        ('trusted_proxies = ["proxy.exemple.eu"]', "'proxy.exemple.eu' is no network; write one"),
+        (
+            'trusted_proxies = ["proxy.exemple.eu"]',
+            "'proxy.exemple.eu' is not a network; write one",
+        ),
         ("trusted_proxies = 1", "trusted_proxies = 1"),
         ("warm = 1", "warm = 1"),
         ('warm = "no"', "true or false"),
     ],
 )
-def test_a_setting_that_is_unknown_or_wrong_is_named(tmp_path: Path, text: str, named: str) -> None:
+def test_a_setting_that_is_unknown_or_wrong_is_named(
+    tmp_path: Path, text: str, message: str
+) -> None:
     with pytest.raises(ConfigError) as caught:
-        read(written(tmp_path, text), {})
+        read(write_config(tmp_path, text), {})
 
-    assert named in str(caught.value)
+    assert message in str(caught.value)
     assert "serve.toml" in str(caught.value)
 
 
+def test_a_wrong_variable_of_the_environment_is_named() -> None:
+    with pytest.raises(
+        ConfigError, match=r"workers = 'two' in the environment \(SOCIETES_…\): give"
+    ):
+        read({}, {"SOCIETES_WORKERS": "two"})
+
+
 @pytest.mark.parametrize("name", ["lease", "quota_strict", "new_store"])
-def test_what_is_for_several_hosts_wants_their_centre(name: str) -> None:
+def test_settings_of_several_hosts_need_a_central_store(name: str) -> None:
+    """A central store is set by `quota = redis://…`"""
     with pytest.raises(ConfigError, match=f"{name} = true .* quota = redis://"):
         read({name: "true"}, {})
 
@@ -132,19 +149,21 @@ def test_an_unknown_variable_is_named(variable: str) -> None:
         read({}, {variable: "1"})
 
 
-@pytest.mark.parametrize("others", [{}, {"SOCIETES_DEBIT_FREE": "5"}])
-def test_a_variable_that_has_the_name_of_the_section_is_no_limit(others: dict[str, str]) -> None:
+@pytest.mark.parametrize("other_variables", [{}, {"SOCIETES_DEBIT_FREE": "5"}])
+def test_a_variable_with_the_name_of_the_section_is_refused(
+    other_variables: dict[str, str],
+) -> None:
     with pytest.raises(ConfigError, match=r"debit = '5' .* SOCIETES_DEBIT_VISITEUR=…"):
-        read({}, {"SOCIETES_DEBIT": "5", **others})
+        read({}, {"SOCIETES_DEBIT": "5", **other_variables})
 
 
-def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="absent"):
         read({"config": str(tmp_path / "absent.toml")}, {})
 
 
 @pytest.mark.parametrize(
-    ("text", "named"),
+    ("text", "message"),
     [
         ("nom = 'x'", r"\[editeur\] needs nom and adresse and courriel and hebergeur"),
         (
@@ -153,9 +172,9 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_publisher_is_named_whole(tmp_path: Path, text: str, named: str) -> None:
-    with pytest.raises(ConfigError, match=named):
-        read(written(tmp_path, f"[editeur]\n{text}\n"), {})
+def test_a_publisher_needs_all_its_fields(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        read(write_config(tmp_path, f"[editeur]\n{text}\n"), {})
 
 
 EDITOR = "[editeur]\nnom='x'\nadresse='x'\nhebergeur='x'\n"
@@ -169,21 +188,21 @@ EDITOR = "[editeur]\nnom='x'\nadresse='x'\nhebergeur='x'\n"
         f"contact='a@b.fr'\n{EDITOR}courriel='a@b.fr'",
     ],
 )
-def test_the_address_of_the_operator_is_given_by_either_name(tmp_path: Path, text: str) -> None:
-    config = read(written(tmp_path, text), {})
+def test_the_address_of_the_operator_is_set_by_one_of_two_names(tmp_path: Path, text: str) -> None:
+    config = read(write_config(tmp_path, text), {})
 
     assert config.operator_address == "a@b.fr"
-    assert config == read(written(tmp_path, to_toml(config)), {})
+    assert config == read(write_config(tmp_path, to_toml(config)), {})
     assert to_toml(config).count("a@b.fr") == 1
     assert read({"contact": "+33 3 00"}, {}).operator_address == "+33 3 00"
 
 
-def test_two_addresses_of_the_operator_are_one_too_many(tmp_path: Path) -> None:
+def test_two_addresses_of_the_operator_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"contact = 'c@d.fr' and courriel = 'a@b.fr'"):
-        read({**written(tmp_path, f"{EDITOR}courriel='a@b.fr'"), "contact": "c@d.fr"}, {})
+        read({**write_config(tmp_path, f"{EDITOR}courriel='a@b.fr'"), "contact": "c@d.fr"}, {})
 
 
-def test_what_is_printed_can_be_read_again(tmp_path: Path) -> None:
+def test_printed_settings_can_be_read_again(tmp_path: Path) -> None:
     config = Config(
         data=Path('a "b\\c'),
         base_url="https://exemple.eu",
@@ -198,10 +217,10 @@ def test_what_is_printed_can_be_read_again(tmp_path: Path) -> None:
 
     assert "# state is not set" in printed
     assert tomllib.loads(printed)["debit"]["listes"] == 300
-    assert read(written(tmp_path, printed), {}) == config
+    assert read(write_config(tmp_path, printed), {}) == config
 
 
-def test_the_password_of_a_centre_is_not_printed() -> None:
+def test_the_password_of_a_central_store_is_not_printed() -> None:
     config = read({"quota": "rediss://quota:geheim@10.0.0.7:6380/1", "lease": "true"}, {})
 
     printed = to_toml(config)
@@ -212,6 +231,7 @@ def test_the_password_of_a_centre_is_not_printed() -> None:
 
 
 def test_the_manual_has_every_setting_and_every_limit() -> None:
+    """The manual is serve/README.md"""
     manual = Path(configs.__file__).with_name("README.md").read_text(encoding="utf-8")
     section = manual.split("## Settings")[1].split("## ")[0]
 

@@ -1,33 +1,33 @@
-"""Answers that the document does not describe are noticed."""
+"""A test fails if it gets a response that /openapi.json does not describe."""
 
 import orjson
 import pytest
 from jsonschema import ValidationError
 
 from tests.serve import conformance
-from tests.serve.client import Served
+from tests.serve.client import Server
 
 PATH = "/api/v1/societes"
 
 
 @pytest.mark.parametrize(
-    ("status", "headers", "body"),
+    ("status", "other_headers", "other_keys"),
     [
-        (418, {}, {}),
-        (200, {"X-Inconnu": "1"}, {}),
-        (200, {"X-Quota-Used": "-1"}, {}),
-        (200, {"X-Quota-Used": "beaucoup"}, {}),
-        (200, {"Content-Type": "text/csv"}, {}),
-        (200, {}, {"de_plus": 1}),
-        (200, {}, {"societes": [{"de_plus": 1}]}),
-        (200, {}, {"total": "12"}),
+        (418, {}, {}),  # an unknown status
+        (200, {"X-Inconnu": "1"}, {}),  # an unknown header
+        (200, {"X-Quota-Used": "-1"}, {}),  # a header below its minimum
+        (200, {"X-Quota-Used": "beaucoup"}, {}),  # a header of another type
+        (200, {"Content-Type": "text/csv"}, {}),  # an unknown media type
+        (200, {}, {"de_plus": 1}),  # an unknown key
+        (200, {}, {"societes": [{"de_plus": 1}]}),  # an unknown key of a company
+        (200, {}, {"total": "12"}),  # a value of another type
     ],
 )
-def test_an_answer_that_differs_is_refused(
-    served: Served, status: int, headers: dict[str, str], body: dict[str, object]
+def test_a_response_that_is_not_described_fails(
+    server: Server, status: int, other_headers: dict[str, str], other_keys: dict[str, object]
 ) -> None:
-    reply = served.ask(PATH)  # is as described
-    changed = orjson.dumps({**reply.json, **body})
+    reply = server.ask(PATH)  # this response is described
+    changed_body = orjson.dumps({**reply.json, **other_keys})
 
     with pytest.raises((AssertionError, ValidationError, ValueError)):
-        conformance.check("GET", PATH, status, {**reply.headers, **headers}, changed)
+        conformance.check("GET", PATH, status, {**reply.headers, **other_headers}, changed_body)

@@ -14,20 +14,20 @@ from shards.changes.change_file import (
     DELETED,
 )
 from shards.generations import change_steps
-from tests.shards.two_publications import FOUND, LATER
+from tests.shards.two_publications import EARLIER, LATER
 from tests.world import publish
 
 
-def test_diff_and_list_tell_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    first, second = publish(tmp_path, FOUND), publish(tmp_path, LATER)
+def test_diff_and_list_show_the_changes(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first, second = publish(tmp_path, EARLIER), publish(tmp_path, LATER)
 
     assert main(["list", str(tmp_path)]) == 0
-    listed = capsys.readouterr().out
-    assert f"{second}  published" in listed
-    assert f"{first}  previous" in listed
-    assert f"since {first}: 1 supprimees, 1 creees, 1 modifiees" in listed
-    for stored in (True, False):
-        if not stored:
+    output = capsys.readouterr().out
+    assert f"{second}  published" in output
+    assert f"{first}  previous" in output
+    assert f"since {first}: 1 supprimees, 1 creees, 1 modifiees" in output
+    for has_change_files in (True, False):
+        if not has_change_files:
             shutil.rmtree(tmp_path / change_steps.FOLDER)
         assert main(["diff", str(tmp_path), first, second]) == 0
         assert capsys.readouterr().out.splitlines()[1].split() == ["EE", "1", "1", "1"]
@@ -42,10 +42,10 @@ def test_diff_and_list_tell_it(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert capsys.readouterr().err.count("\n") == 2
 
 
-def test_looking_at_a_shard_that_is_cut_off_or_has_no_such_company_is_an_error(
+def test_inspecting_a_truncated_shard_or_a_missing_company_is_an_error(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / publish(tmp_path, FOUND) / "EE.shard"
+    path = tmp_path / publish(tmp_path, EARLIER) / "EE.shard"
 
     assert main(["inspect", str(path), "--id", "1"]) == 0
     assert main(["inspect", str(path), "--id", "99"]) == 1
@@ -58,17 +58,17 @@ def test_looking_at_a_shard_that_is_cut_off_or_has_no_such_company_is_an_error(
 
 
 def test_inspect_shows_tables_and_rows(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    name = publish(tmp_path, FOUND)
+    name = publish(tmp_path, EARLIER)
 
     assert main(["inspect", str(tmp_path)]) == 0
     assert main(["inspect", str(tmp_path / name / "EE.shard")]) == 0
-    shown = capsys.readouterr().out
-    assert f"{name} published" in shown
-    assert "EE, 2 companies" in shown
-    assert '"nom":"Ännchen OÜ"' in shown
+    output = capsys.readouterr().out
+    assert f"{name} published" in output
+    assert "EE, 2 companies" in output
+    assert '"nom":"Ännchen OÜ"' in output
 
 
-def test_inspecting_what_is_no_shard_fails_in_one_line(
+def test_inspecting_a_file_that_is_not_a_shard_fails_in_one_line(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "x").write_bytes(b"x" * 9_000)

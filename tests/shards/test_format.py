@@ -6,6 +6,7 @@ from shards import format
 from shards.errors import WrongFormatError
 from shards.format import Header
 
+# Name, version (10), country, number of companies (305 069).
 GOLDEN_HEADER = b"societes-shard" + b"\x00\x0a" + b"EE" + b"\x00\x00\x00\x00\x00\x04\xa7\xad"
 
 
@@ -22,7 +23,7 @@ def test_a_header_of_another_version_names_both_versions() -> None:
 
 
 @pytest.mark.parametrize("packed", [b"", b"PK\x03\x04" * 7, GOLDEN_HEADER[:-1]])
-def test_what_is_no_header_is_refused(packed: bytes) -> None:
+def test_a_malformed_header_is_refused(packed: bytes) -> None:
     with pytest.raises(WrongFormatError, match="not a shard"):
         format.unpack_header(packed)
 

@@ -14,7 +14,7 @@ from shards.codec.row_sets import Packing
 from shards.query import ORDERS
 from shards.ratios.accounts import LastYearRatios
 from shards.ratios.ratio_table import stored_codes
-from tests.shards.unpacked import unpack
+from tests.shards.set_decoder import unpack
 
 DOCUMENT: Final = (Path(shards.__file__).parent / "FORMAT.md").read_text()
 ROWS: Final = 100_000
@@ -27,33 +27,36 @@ def section(start: str, end: str) -> str:
     return DOCUMENT.split(start)[1].split(end)[0]
 
 
-def pieces(text: str) -> list[tuple[int, bytes, bytes]]:
-    """The rows of a table of bytes: offset, the first bytes, and the last ones if some are left out."""
-    found = re.findall(
+def byte_table_rows(text: str) -> list[tuple[int, bytes, bytes]]:
+    """The rows of a table of bytes: offset, first bytes, and last bytes if some are left out."""
+    result = re.findall(
         r"^\| (\d+) \| `([0-9a-f ]+)`(?: …(?: `([0-9a-f ]+)`)?)? \|", text, re.MULTILINE
     )
     return [
-        (int(offset), bytes.fromhex(first), bytes.fromhex(last)) for offset, first, last in found
+        (int(offset), bytes.fromhex(first), bytes.fromhex(last)) for offset, first, last in result
     ]
 
 
-def assert_has_pieces(packed: bytes, text: str) -> None:
-    found = pieces(text)
-    ends = [offset for offset, _, _ in found[1:]]
-    for (offset, first, last), end in zip(found, [*ends, len(packed)], strict=True):
-        piece = packed[offset:end]
-        assert piece.startswith(first)
-        assert piece.endswith(last)
+def assert_bytes_of_table(packed: bytes, text: str) -> None:
+    """`packed` has the bytes of the table in `text`, each row from its offset to the next."""
+    table_rows = byte_table_rows(text)
+    ends = [offset for offset, _, _ in table_rows[1:]]
+    for (offset, first, last), end in zip(table_rows, [*ends, len(packed)], strict=True):
+        row_bytes = packed[offset:end]
+        assert row_bytes.startswith(first)
+        assert row_bytes.endswith(last)
 
 
-def in_row_order() -> Packing:
-    """A country where every order is that of the rows, except `ca_asc`."""
-    up = np.arange(ROWS, dtype=np.uint32)
-    return Packing(ROWS, [up[::-1].copy() if tri == "ca_asc" else up for tri in ORDERS])
+def row_order_packing() -> Packing:
+    """The packing of a country where every order is that of the rows, except `ca_asc`."""
+    ascending = np.arange(ROWS, dtype=np.uint32)
+    return Packing(
+        ROWS, [ascending[::-1].copy() if tri == "ca_asc" else ascending for tri in ORDERS]
+    )
 
 
 def test_the_record_of_the_document_is_decoded_by_hand_to_what_the_code_encodes() -> None:
-    text = section("The 352 stored bytes:", "Statements are a Zstandard frame")
+    text = section("The example has 352 stored bytes:", "Statements are a Zstandard frame")
     block = re.search(r"(?:^    [0-9a-f ]+\n)+", text, re.MULTILINE)
     document = re.search(r"```json\n(.*?)```", text, re.DOTALL)
     assert block
@@ -61,27 +64,31 @@ def test_the_record_of_the_document_is_decoded_by_hand_to_what_the_code_encodes(
     stored = bytes.fromhex(block[0])
     lines = document[1].splitlines()
 
+    # The stored bytes are a Zstandard frame without its magic number. The content has two sizes, then three parts.
     frame = bytes.fromhex("28 b5 2f fd") + stored
     content = zstandard.ZstdDecompressor().decompress(frame)
 
-    head, contacts = (int.from_bytes(content[at : at + 4], "little") for at in (0, 4))
+    head, contacts = (
+        int.from_bytes(content[position : position + 4], "little") for position in (0, 4)
+    )
     parts = [
         content[8 : 8 + head],
         content[8 + head : 8 + head + contacts],
         content[8 + head + contacts :],
     ]
     assert len(stored) == 352
-    (place,) = [i for i, line in enumerate(lines) if line.startswith('"site_web"')]
-    texts = ("".join(lines[:place]), lines[place], "".join(lines[place + 1 :]))
-    assert parts == [piece.encode() for piece in texts]
+    # The fields before the contacts, the contacts (one line of the document), and the fields after them.
+    (contact_line,) = [number for number, line in enumerate(lines) if line.startswith('"site_web"')]
+    texts = ("".join(lines[:contact_line]), lines[contact_line], "".join(lines[contact_line + 1 :]))
+    assert parts == [part.encode() for part in texts]
     assert f"`{content[:8].hex(' ')}`: a head of {head} bytes and contacts of {contacts}" in text
     assert content == record.encode(COMPANY)
 
 
-def test_the_orders_of_ratios_of_the_document_are_those_that_are_stored() -> None:
-    text = section("Example, three companies, of which", "## 7 Keys")
-    numbers, zero, last = (
-        bytes.fromhex(one) for one in re.findall(r"`((?:[0-9a-f]{2} ?)+)`", text)
+def test_the_orders_of_ratios_of_the_document_are_the_stored_orders() -> None:
+    text = section("If, of three companies, the last two", "## 7 Keys")
+    numbers, zero_end, last_end = (
+        bytes.fromhex(digits) for digits in re.findall(r"`((?:[0-9a-f]{2} ?)+)`", text)
     )
     unknown = np.full(3, np.nan)
     ratios = dict.fromkeys(stored_codes(), unknown) | {"z_altman": np.array([np.nan, 2.5, 1.0])}
@@ -89,17 +96,17 @@ def test_the_orders_of_ratios_of_the_document_are_those_that_are_stored() -> Non
     orders = LastYearRatios(ratios).orders()
 
     assert orders["orders"].tobytes() == numbers
-    assert orders["order_ends"].tobytes() == 20 * zero + last
+    assert orders["order_ends"].tobytes() == 20 * zero_end + last_end
 
 
 def test_the_frame_of_the_document_is_annotated_as_the_rfc_says() -> None:
     """RFC 8878 §3.1.1"""
-    text = section("The 352 stored bytes:", "Statements are a Zstandard frame")
+    text = section("The example has 352 stored bytes:", "Statements are a Zstandard frame")
     block = re.search(r"(?:^    [0-9a-f ]+\n)+", text, re.MULTILINE)
     assert block
     stored = bytes.fromhex(block[0])
 
-    assert_has_pieces(stored, text)
+    assert_bytes_of_table(stored, text)
     assert stored[0] == 0b01_1_00_0_00  # content size in 2 bytes, single segment, nothing else
     size = int.from_bytes(stored[1:3], "little") + 256
     header = int.from_bytes(stored[3:6], "little")
@@ -109,35 +116,36 @@ def test_the_frame_of_the_document_is_annotated_as_the_rfc_says() -> None:
     assert size == len(record.encode(COMPANY))
 
 
-def test_the_set_with_heads_of_the_document_is_what_the_code_writes() -> None:
-    found = np.arange(0, ROWS, 20, dtype=np.uint32)
+def test_the_set_with_heads_of_the_document_has_the_bytes_of_the_code() -> None:
+    result = np.arange(0, ROWS, 20, dtype=np.uint32)
     text = section("the reverse (6,408 bytes):", "Example of kind 7")
 
-    packed = in_row_order().of_rows(found)
+    packed = row_order_packing().pack_rows(result)
 
     assert len(packed) == 6_408
-    assert len(pieces(text)) == 2 + len(ORDERS) + 1
-    assert_has_pieces(packed, text)
+    assert len(byte_table_rows(text)) == 2 + len(ORDERS) + 1
+    assert_bytes_of_table(packed, text)
     assert packed[0] == format.GAPS + format.HEADED
-    assert unpack(packed).rows == found.tolist()
+    assert unpack(packed).rows == result.tolist()
     for place, tri in enumerate(ORDERS):  # each row of the table names its order
         offset = 8 + 4 * format.HEAD_ROWS * place
         assert re.search(rf"^\| {offset} \|.*\| head of `{tri}`", text, re.MULTILINE)
 
 
-def test_the_set_of_kind_7_of_the_document_is_what_the_code_writes() -> None:
-    found = np.arange(0, ROWS, 80, dtype=np.uint32)
-    text = section("of the same country (1,408 bytes):", "### Stored sets")
+def test_the_set_of_kind_7_of_the_document_has_the_bytes_of_the_code() -> None:
+    result = np.arange(0, ROWS, 80, dtype=np.uint32)
+    text = section("of the country of the last example (1,408 bytes):", "### Stored sets")
 
-    packed = in_row_order().of_count(found)
+    packed = row_order_packing().pack_count(result)
 
     assert len(packed) == 1_408
-    assert len(pieces(text)) == 4
-    assert_has_pieces(packed[: 8 + 2 * 4 * format.HEAD_ROWS], text)
+    assert len(byte_table_rows(text)) == 4
+    # The table of the document shows the first 8 bytes and two of the seven heads.
+    assert_bytes_of_table(packed[: 8 + 2 * 4 * format.HEAD_ROWS], text)
     unpacked = unpack(packed)
-    assert (unpacked.size, unpacked.rows) == (len(found), None)
+    assert (unpacked.size, unpacked.rows) == (len(result), None)
     assert unpacked.heads is not None
-    assert unpacked.heads[0] == found[: format.HEAD_ROWS].tolist()
+    assert unpacked.heads[0] == result[: format.HEAD_ROWS].tolist()
 
 
 def test_no_line_of_the_document_is_longer_than_120_characters() -> None:

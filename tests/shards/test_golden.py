@@ -17,12 +17,12 @@ from shards.format import Header
 from shards.generations import manifest
 from shards.reader.shard import Shard
 from tests import golden
-from tests.shards.altered import altered, joined
+from tests.shards.shard_edits import chunk_entries, edit_table
 from tests.shards.test_reader import LINES
-from tests.world import company, in_layout, write_shard
+from tests.world import company, sort_by_layout, write_shard
 
 GOLDEN = "shard.txt"
-FOUND = [
+COMPANIES = [
     company("EE", "10000018", "Ännchen & Söhne «OÜ»", division="62", groupe="62.0", ca_eur=1e6,
             effectif=3, date_creation="2024-02-29", capital_eur=2500.0, score=80,
             site_web="https://aennchen.ee", email="info@aennchen.ee"),
@@ -33,12 +33,12 @@ FOUND = [
 ]  # fmt: skip
 
 OTHER_VERSIONS = (1, format.FORMAT_VERSION - 1, format.FORMAT_VERSION + 1)
-# A line of the golden: table, key (in `top` with a blank inside), and the value in hex.
-LINE = re.compile(r"(?P<table>\w+) (?P<key>(?<=top )\S+ \w+|\S+) (?P<value>[0-9a-f ]*)")
+# A line of the golden file: table, key (in `top` with a blank inside), and the value in hex.
+GOLDEN_LINE = re.compile(r"(?P<table>\w+) (?P<key>(?<=top )\S+ \w+|\S+) (?P<value>[0-9a-f ]*)")
 
 
-def test_every_entry_of_a_shard_is_golden(tmp_path: Path) -> None:
-    write_shard(tmp_path / "EE.shard", "EE", FOUND, comptes={"10000024": LINES})
+def test_every_entry_of_a_shard_is_as_in_the_golden_file(tmp_path: Path) -> None:
+    write_shard(tmp_path / "EE.shard", "EE", COMPANIES, comptes={"10000024": LINES})
 
     with Shard(tmp_path / "EE.shard") as shard:
         lines = [
@@ -55,12 +55,14 @@ def test_a_shard_with_the_golden_entries_is_read(tmp_path: Path) -> None:
     path = write_golden(tmp_path / "EE.shard")
 
     with Shard(path) as shard:
-        found = [shard.company(row) for row in range(shard.rows)]
+        dataset = [shard.company(row) for row in range(shard.rows)]
         statements = shard.comptes(1)
         row = shard.find("80000497")
 
-    expected = [{field: one[field] for field in found[0]} for one in in_layout(FOUND)]
-    assert found == expected
+    expected = [
+        {field: entry[field] for field in dataset[0]} for entry in sort_by_layout(COMPANIES)
+    ]
+    assert dataset == expected
     assert orjson.loads(statements or b"") == LINES
     assert row == 3
 
@@ -72,10 +74,10 @@ def test_a_shard_of_another_format_is_refused_with_both_numbers_and_the_remedy(
     """FORMAT.md §4"""
     path = write_header(tmp_path / "EE.shard", version)
 
-    with pytest.raises(WrongFormatError) as refused:
+    with pytest.raises(WrongFormatError) as refusal:
         Shard(path)
 
-    assert str(refused.value) == (
+    assert str(refusal.value) == (
         f"the shard has format {version}, this code reads {format.FORMAT_VERSION}; rebuild it"
     )
 
@@ -106,38 +108,41 @@ def test_a_manifest_of_another_format_is_refused_with_both_numbers_and_the_remed
 
 
 def write_golden(path: Path) -> Path:
-    """Write a shard with the entries of the golden, by LMDB alone."""
+    """Write a shard with the entries of the golden file, by LMDB alone."""
     lines = (golden.FOLDER / GOLDEN).read_text().splitlines()
     # Tables without an entry are in the file too.
     tables: dict[str, dict[bytes, bytes]] = {name.decode(): {} for name in format.TABLES}
     for line in lines:
-        parts = LINE.fullmatch(line)
+        parts = GOLDEN_LINE.fullmatch(line)
         assert parts, line
         table, key, value = parts["table"], parts["key"], bytes.fromhex(parts["value"])
-        binary = table in ("record", "comptes") and key not in ("rows", "dictionary")
-        if binary:
+        is_record = table in ("record", "comptes") and key not in ("rows", "dictionary")
+        if is_record:
             value = zstandard.ZstdCompressor(write_dict_id=False).compress(value)
             if table == "record":
                 value = value.removeprefix(format.ZSTD_MAGIC)
-        entry = bytes.fromhex(key) if binary else key.encode()
+        entry = bytes.fromhex(key) if is_record else key.encode()
         tables[table][entry] = value
-    _join(tables["record"])
-    _join(tables["comptes"])
+    _join_frames(tables["record"])
+    _join_frames(tables["comptes"])
     _write_tables(path, tables)
-    with altered(path, format.COMPTES):
-        pass  # LMDB decides where values lie, so `places` is no part of the golden
+    with edit_table(path, format.COMPTES):
+        pass  # LMDB chooses the places of values, so `places` is not in the golden file
     return path
 
 
 def write_header(path: Path, version: int) -> Path:
     """Write a shard of a format version that has a header and nothing else."""
     packed = format.pack_header(Header("EE", 4))
-    ours, other = (number.to_bytes(2, "big") for number in (format.FORMAT_VERSION, version))
-    _write_tables(path, {"meta": {format.HEADER: packed.replace(ours, other, 1)}})
+    this_version, other_version = (
+        number.to_bytes(2, "big") for number in (format.FORMAT_VERSION, version)
+    )
+    _write_tables(path, {"meta": {format.HEADER: packed.replace(this_version, other_version, 1)}})
     return path
 
 
 def _write_tables(path: Path, tables: Mapping[str, Mapping[bytes, bytes]]) -> None:
+    """Write tables of entries by LMDB."""
     with (
         lmdb.open(str(path), subdir=False, lock=False, sync=False, max_dbs=len(tables)) as env,
         env.begin(write=True) as txn,
@@ -148,14 +153,14 @@ def _write_tables(path: Path, tables: Mapping[str, Mapping[bytes, bytes]]) -> No
                 assert txn.put(key, value, db=database)
 
 
-def _join(entries: dict[bytes, bytes]) -> None:
-    """Make the frames, row by row in the golden, one chunk."""
+def _join_frames(entries: dict[bytes, bytes]) -> None:
+    """Join the frames, which the golden file has row by row, to one chunk."""
     frames = [key for key in sorted(entries) if format.is_chunk(format.RECORD, key)]
-    entries |= joined([entries.pop(key) for key in frames])
+    entries |= chunk_entries([entries.pop(key) for key in frames])
 
 
 def _entries(shard: Shard, table: bytes) -> Iterator[tuple[str, bytes]]:
-    """Keys and values; records row by row, and what is compressed as it was before: a new zstd may pack it better."""
+    """Keys and values. Records are row by row, and compressed values are unpacked: a new zstd may pack them better."""
     if table == format.RECORD:
         for row in range(shard.rows):
             yield format.chunk_key(row).hex(), record.encode(shard.company(row))

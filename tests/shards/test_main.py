@@ -8,26 +8,26 @@ import pytest
 
 from shards.__main__ import main
 from shards.generations import change_steps
-from tests.shards.two_publications import FOUND, LATER
+from tests.shards.two_publications import EARLIER, LATER
 from tests.world import company, publish
 
 
-def test_a_reader_that_has_seen_enough_is_no_error(tmp_path: Path) -> None:
+def test_a_reader_that_closes_its_end_of_a_pipe_is_not_an_error(tmp_path: Path) -> None:
     many = [company("FR", f"{number}", "Ç") for number in range(9_000)]
-    first, second = publish(tmp_path, FOUND), publish(tmp_path, [*FOUND, *many])
+    first, second = publish(tmp_path, EARLIER), publish(tmp_path, [*EARLIER, *many])
 
     command = [sys.executable, "-m", "shards", "diff", str(tmp_path), first, second, "--rows"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdout and process.stderr
         assert process.stdout.readline()
         process.stdout.close()
-        told = process.stderr.read()
+        errors = process.stderr.read()
 
-    assert (process.returncode, told) == (0, b"")
+    assert (process.returncode, errors) == (0, b"")
 
 
 def test_verify_reads_the_changes_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    publish(tmp_path, FOUND)
+    publish(tmp_path, EARLIER)
     publish(tmp_path, LATER)
     (folder,) = change_steps.folders(tmp_path)
 
@@ -38,10 +38,10 @@ def test_verify_reads_the_changes_too(tmp_path: Path, capsys: pytest.CaptureFixt
 
 
 @pytest.mark.parametrize("name", ["EE.shard", "reference.json", "quality.json"])
-def test_one_changed_byte_in_any_file_is_found_and_named(
+def test_verify_names_the_file_with_a_changed_byte(
     tmp_path: Path, name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    path = tmp_path / publish(tmp_path, FOUND) / name
+    path = tmp_path / publish(tmp_path, EARLIER) / name
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)

@@ -1,4 +1,4 @@
-"""The commands of shards/README.md: each is run on a small world, or parsed if it needs another host."""
+"""The commands of shards/README.md: each is run on a small data set; an address of another host is only parsed."""
 
 import re
 import shlex
@@ -14,20 +14,21 @@ from tests.world import company, publish
 
 README: Final = (Path(shards.__file__).parent / "README.md").read_text()
 COMMANDS: Final = re.findall(r"^python -m shards (.*?) *(?:#.*)?$", README, re.MULTILINE)
-FOUND: Final = [company("EE", "1", "Ännchen OÜ"), company("UK", "00944111", "Royal Tool Ltd")]
+COMPANIES: Final = [company("EE", "1", "Ännchen OÜ"), company("UK", "00944111", "Royal Tool Ltd")]
 
 
-def test_every_command_of_the_manual_works_in_its_order(
+def test_every_command_of_the_readme_works_in_its_order(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """`A`, `B` and `GENERATION` stand for generations; commands with an address of another host are left out."""
     pytest.importorskip("cryptography")
     monkeypatch.chdir(tmp_path)
     (tmp_path / "demo-data").mkdir()
     data = tmp_path / "demo-data" / "data"
-    before, after = publish(data, FOUND[:1]), publish(data, FOUND)
+    before, after = publish(data, COMPANIES[:1]), publish(data, COMPANIES)
     names = {"A": before, "B": after, "GENERATION": after}
 
-    done = []
+    executed = []
     for command in COMMANDS:
         if "https://" in command:
             continue
@@ -37,13 +38,22 @@ def test_every_command_of_the_manual_works_in_its_order(
         ]
 
         assert main(arguments) == 0, capsys.readouterr().err
-        done.append(arguments[0])
+        executed.append(arguments[0])
 
-    assert set(done) == {"inspect", "list", "diff", "verify", "rollback", "sync", "keygen", "sign"}
+    assert set(executed) == {
+        "inspect",
+        "list",
+        "diff",
+        "verify",
+        "rollback",
+        "sync",
+        "keygen",
+        "sign",
+    }
 
 
-def test_the_sources_of_the_manual_are_understood(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The options are those of `sync`, and the address is that of a source"""
+def test_the_addresses_of_the_readme_are_valid_sources(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The name of each source is its address"""
     addresses = [word for command in COMMANDS for word in command.split() if "://" in word]
 
     assert addresses
@@ -57,5 +67,5 @@ def test_the_folder_of_mirrored_files_is_that_of_the_format_document() -> None:
     )
 
 
-def test_no_line_of_the_manual_is_longer_than_120_characters() -> None:
+def test_no_line_of_the_readme_is_longer_than_120_characters() -> None:
     assert [line for line in README.splitlines() if len(line) > 120] == []

@@ -11,7 +11,7 @@ from shards.changes.change_file import NATURES, ChangeFile
 from shards.generations.change_steps import ChangeCounts
 from tests.world import Company, company, write_shard
 
-FOUND = [
+EARLIER = [
     company("EE", "1", "Ännchen OÜ", division="62", groupe="62.0", ca_eur=1e6, score=40),
     company("EE", "2", "Lab", division="62", score=10),
     company("UK", "00000001", "'A' Rated & Co", site_web="https://a.uk"),
@@ -26,17 +26,19 @@ LATER = [
 Changes = dict[str, list[tuple[str, ...]]]
 
 
-def compared(folder: Path, old: Sequence[Company], new: Sequence[Company]) -> Changes:
+def compare_shards(folder: Path, old: Sequence[Company], new: Sequence[Company]) -> Changes:
     """The changes between two shards of EE, by nature: identifiers with the names of changed fields."""
-    for name, found in (("old", old), ("new", new)):
-        write_shard(folder / name, "EE", found)
+    for name, dataset in (("old", old), ("new", new)):
+        write_shard(folder / name, "EE", dataset)
     counts = comparison.compare(folder / "old", folder / "new", "EE", folder / "EE.changes")
-    changes = read(folder / "EE.changes") if any(counts) else {nature: [] for nature in NATURES}
+    changes = (
+        read_changes(folder / "EE.changes") if any(counts) else {nature: [] for nature in NATURES}
+    )
     assert counts == ChangeCounts(*(len(changes[nature]) for nature in NATURES))
     return changes
 
 
-def read(path: Path, *, backwards: bool = False) -> Changes:
+def read_changes(path: Path, *, backwards: bool = False) -> Changes:
     """The entries of a file of changes, by nature."""
     with closing(ChangeFile(path, backwards=backwards)) as file:
         return {

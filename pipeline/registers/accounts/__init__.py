@@ -1,11 +1,12 @@
-"""Filed accounts: the one chart of codes that they are brought to, and readers of those that are documents.
+"""Filed accounts: the chart of codes that all countries share, and the readers of accounts that are documents.
 
-Read `chart` (the lines of all countries, and the elements of each source on them), `filing` (the facts of one filing)
+Read `chart` (the lines of all countries, and the elements of each source), `filing` (the facts of one filing)
 and `statement` (chooses among the facts; amounts become canonical rows).
 
-Accounts that are documents, XBRL, XML or JSON: `account_import`, the same for all (documents out of their packing, the
-result of a reader, the last filed line, the account of every filing). A source is a function from a
-document to the accounts in it, and its rows in `seeds/elements.csv`; one module per source: `no_regnskap` is short,
-`be_nbb` and `fi_comptes` read instances through `xbrl_instance`; `dk_comptes`, `fr_comptes`, `lu_comptes`,
-`se_comptes`, `sk_ruz`, `uk_accounts`. Accounts that are tables are declared: `registers/toml/`.
+Accounts that are documents (XBRL, XML or JSON) are imported by `account_import`: it unpacks the documents, calls the
+reader of the source, keeps the last filed line of each year, and counts every filing. A source is a function from a
+document to the accounts in it, and its rows in `seeds/elements.csv`. Each source has a module; read `no_regnskap`
+first, which is short. `be_nbb`, `dk_comptes` and `fi_comptes` read XBRL through `xbrl_instance`; `se_comptes` and
+`uk_accounts` read iXBRL through `filing`; `lu_comptes` reads XML; `fr_comptes` and `sk_ruz` read JSON. Accounts that
+are tables are declared in TOML files (`registers/toml/`).
 """

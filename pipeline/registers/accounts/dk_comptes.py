@@ -1,12 +1,13 @@
 """Denmark: annual accounts filed with the Business Authority, as Virk gives them (XBRL).
 
-Two taxonomies: `fsa` (Danish GAAP), where a fact without members is the company's and the member
-`ConsolidatedMember` makes it the group's; and `ifrs-full`, of listed companies, who file the
-accounts of their group (ESEF). Facts of further dimensions are parts, such as share classes. Gross
-profit is no turnover: small companies may publish it instead.
+Two taxonomies are in use. In `fsa` (Danish GAAP) a fact without members is of the company, and a fact with
+`ConsolidatedMember` is of its group. `ifrs-full` is used by listed companies, which file the accounts of
+their group (ESEF). Facts with further dimensions are parts, such as share classes. Gross profit is not
+mapped to turnover: small companies may publish gross profit instead of turnover.
 
-An ESEF filing names the company by its LEI only. Its CVR number is then taken from the beginning of
-the file's name, `24256790-2024.xml`; Virk's index gives it beside the document.
+An ESEF filing identifies the company by its LEI only. The CVR number of the company is then read from the beginning of
+the file name, `24256790-2024.xml`, if its check digit is right, since a name can begin with a date or an LEI; the index
+of Virk lists the CVR number of each document.
 """
 
 import re
@@ -15,23 +16,29 @@ from collections.abc import Iterator
 from datetime import date
 from typing import Final
 
+from stdnum.dk import cvr
+
 from pipeline.registers.accounts import account_import, xbrl_instance
 from pipeline.registers.accounts.account_import import (
     NO_CLOSING,
     NO_NUMBER,
     Document,
     FiledAccount,
-    day,
+    parse_day,
 )
 from pipeline.registers.accounts.filing import Fact, FilingError
 from pipeline.registers.accounts.xbrl_instance import Context, Instance, Item
 
-CVR: Final = re.compile(r"[1-9]\d{7}(?!\d)")
-LEI_SCHEME: Final = "iso/17442"
-NUMBER: Final = "IdentificationNumberCvrOfReportingEntity"
-CLOSING: Final = "ReportingPeriodEndDate"
-SCOPE: Final = "ConsolidatedSoloDimension"
-GROUP: Final = "ConsolidatedMember"
+CVR: Final = re.compile(r"[1-9]\d{7}(?!\d)")  # the number of a company
+_CVR_IN_NAME: Final = re.compile(r"([1-9]\d{7})[-_. ]")
+LEI_SCHEME: Final = "iso/17442"  # in the scheme of a context that identifies the company by its LEI
+# The concepts of the CVR number and of the closing date.
+NUMBER_CONCEPT: Final = "IdentificationNumberCvrOfReportingEntity"
+CLOSING_CONCEPT: Final = "ReportingPeriodEndDate"
+# The dimension that tells group accounts from those of the company, and its members for the two.
+SCOPE_DIMENSION: Final = "ConsolidatedSoloDimension"
+GROUP_MEMBER: Final = "ConsolidatedMember"
+SCOPE_MEMBERS: Final = (GROUP_MEMBER, "SoloMember")
 
 
 def read(document: Document) -> Iterator[FiledAccount]:
@@ -46,26 +53,37 @@ def read(document: Document) -> Iterator[FiledAccount]:
     by_scope: dict[bool, list[Fact]] = defaultdict(list)
     for item in instance.items:
         by_scope[_is_group(item.context)].append(_fact(item))
+    unread: dict[bool, list[Fact]] = defaultdict(list)
+    for item in instance.unread:
+        unread[_is_group(item.context)].append(_fact(item))
     filed = f"{closing} {document.name}"
     unreadable = instance.unreadable
     for group, facts in sorted(by_scope.items()):
-        yield FiledAccount(number, closing, facts, filed, group, unreadable)
-        unreadable = 0  # counted once for both
+        yield FiledAccount(number, closing, facts, filed, group, unreadable, unread=unread[group])
+        unreadable = 0  # unreadable facts are counted once, for the first of the two accounts
 
 
 def _number(instance: Instance, name: str) -> str:
-    stated = [instance.text(NUMBER) or ""]
-    stated += [c.identifier for c in instance.contexts if LEI_SCHEME not in c.scheme]
-    for text in [*stated, name]:
+    """The CVR number in a fact, in the contexts or at the beginning of the file name, in this order."""
+    candidate_texts = [instance.text(NUMBER_CONCEPT) or ""]
+    candidate_texts += [
+        context.identifier for context in instance.contexts if LEI_SCHEME not in context.scheme
+    ]
+    for text in candidate_texts:
         if match := CVR.match(text):
             return match.group()
-    raise FilingError(NO_NUMBER, ", ".join(sorted({c.identifier for c in instance.contexts})))
+    if (match := _CVR_IN_NAME.match(name)) and cvr.is_valid(match[1]):
+        return match[1]
+    raise FilingError(
+        NO_NUMBER, ", ".join(sorted({context.identifier for context in instance.contexts}))
+    )
 
 
 def _closing_day(instance: Instance) -> date:
-    stated = instance.text(CLOSING)
-    if stated:
-        return day(stated)
+    """The closing date that the filing states, else the last day of its contexts without members."""
+    stated_day = instance.text(CLOSING_CONCEPT)
+    if stated_day:
+        return parse_day(stated_day)
     days = [context.day for context in instance.contexts if not context.members]
     if not days:
         raise FilingError(NO_CLOSING, "aucun contexte sans dimension")
@@ -73,13 +91,19 @@ def _closing_day(instance: Instance) -> date:
 
 
 def _is_group(context: Context) -> bool:
-    return context.members.get(SCOPE) == GROUP or LEI_SCHEME in context.scheme
+    """Whether a context is of group accounts: by its member, or because it identifies the company by LEI (ESEF)."""
+    return context.members.get(SCOPE_DIMENSION) == GROUP_MEMBER or LEI_SCHEME in context.scheme
 
 
 def _fact(item: Item) -> Fact:
+    """The fact of an item; its key is the concept with its members, except SCOPE_MEMBERS."""
     context = item.context
-    parts = sorted(member for name, member in context.members.items() if name != SCOPE)
-    key = f"{item.concept}[{'+'.join(parts)}]" if parts else item.concept
+    other_members = sorted(
+        member
+        for name, member in context.members.items()
+        if name != SCOPE_DIMENSION or member not in SCOPE_MEMBERS
+    )
+    key = f"{item.concept}[{'+'.join(other_members)}]" if other_members else item.concept
     return Fact(key, context.day, context.start, item.value, item.currency, item.precision)
 
 

@@ -1,9 +1,9 @@
 """Norway: the mass file of Regnskapsregisteret, XML.
 
-A record (`del`) is one half of an account: `RES`, the income statement, or `BAL`, the balance
-sheet; they meet in the same company and year. An amount has a field code of the register. Last
-year's figures have codes of their own: `7127` is the total assets that `219` was a year before. In
-`seeds/elements.csv` these stand as `7127 n-1`.
+A record (`del`) is one half of the accounts of a company and year: `RES`, the income statement, or `BAL`, the balance
+sheet. An amount has a field code of the register. Last year's figures have codes of their own: `219` is total assets of
+the year, and `7127` is total assets of the year before. In `seeds/elements.csv` a code of last year ends in ` n-1`:
+`7127 n-1`.
 
 `regnskapstype` is `S` for the company (selskap) and `K` for its group (konsern). Costs are positive.
 The turnover is the sum of operating income (72), of which sales (1340) are a part.
@@ -17,31 +17,34 @@ from typing import Any, Final
 from pipeline.registers import record_stream
 from pipeline.registers.accounts import account_import, chart
 from pipeline.registers.accounts.account_import import (
+    NO_CURRENCY,
     NO_NUMBER,
+    UNKNOWN_KIND,
     AccountsResult,
     Document,
     FiledAccount,
-    amount,
-    as_list,
-    day,
-    number,
+    amount_fact,
+    element_text,
+    filing_order,
+    list_elements,
+    parse_day,
+    parse_number,
     read_or_refuse,
-    text,
 )
 from pipeline.registers.accounts.filing import Fact, FilingError, day_before
+from shards.codec.folding import fold
 
 SOURCE: Final = "no-regnskap"
-BEFORE: Final = " n-1"  # ends the element of a field for last year's amount
-GROUPS: Final = {"S": False, "K": True}
+LAST_YEAR_END: Final = " n-1"  # the end of the element of last year's amount
+IS_GROUP: Final = {"S": False, "K": True}  # `regnskapstype` -> whether the accounts are of a group
 WRONG_SCALE: Final = "montants signalés faux par le registre"
-UNKNOWN_KIND: Final = "nature de comptes inconnue"
 
 
 def read(document: Document) -> Iterator[AccountsResult]:
     """The records of a mass file.
 
     Raises:
-        RecordError: no XML, or XML that ends early.
+        RecordError: the file is not XML, or ends early.
     """
     with document.open() as stream:
         for record in record_stream.xml_elements(stream, "del"):
@@ -49,45 +52,59 @@ def read(document: Document) -> Iterator[AccountsResult]:
 
 
 def _identifier(record: dict[str, Any]) -> str | None:
-    head = record.get("hode")
-    return text(head.get("orgnr")) or None if isinstance(head, dict) else None
+    """The organisation number of a record; None if the record has none."""
+    header = record.get("hode")
+    return element_text(header.get("orgnr")) or None if isinstance(header, dict) else None
 
 
 def _account(record: dict[str, Any]) -> FiledAccount:
-    head = {name: text(value) for name, value in record["hode"].items()}
+    """The income statement or the balance sheet that a record contains, with the figures of last year beside it.
+
+    Raises:
+        FilingError: no company number or currency, an unknown kind of accounts, or amounts that are marked as wrong.
+    """
+    header = {name: element_text(value) for name, value in record["hode"].items()}
     identifier = _identifier(record)
     if identifier is None:
-        raise FilingError(NO_NUMBER, f"journal {head.get('journalnr', '')}")
-    if head.get("regnskapstype") not in GROUPS:
-        raise FilingError(UNKNOWN_KIND, f"regnskapstype {head.get('regnskapstype')!r}")
-    if head.get("feilvaloer") == "J":
-        raise FilingError(WRONG_SCALE, "feilvaloer J")
-    closing = day(head.get("avslutningsdato"))
-    before = day_before(day(head["startdato"])) if head.get("startdato") else None
-    currency = head.get("valutakode") or None
+        raise FilingError(NO_NUMBER, f"journal {header.get('journalnr', '')}")
+    if header.get("regnskapstype") not in IS_GROUP:
+        raise FilingError(UNKNOWN_KIND, f"regnskapstype {header.get('regnskapstype')!r}")
+    if fold(header.get("feilvaloer", "")) not in ("", "n"):
+        raise FilingError(WRONG_SCALE, f"feilvaloer {header['feilvaloer']}")
+    closing = parse_day(header.get("avslutningsdato"))
+    last_closing = day_before(parse_day(header["startdato"])) if header.get("startdato") else None
+    currency = header.get("valutakode")
+    if not currency:
+        raise FilingError(NO_CURRENCY, f"journal {header.get('journalnr', '')}")
     facts: list[Fact] = []
-    for field in as_list(record.get("info")):
-        code, value = text(field.get("feltkode")), number(text(field.get("sum")))
+    for field in list_elements(record.get("info")):
+        code, value = (
+            element_text(field.get("feltkode")),
+            parse_number(element_text(field.get("sum"))),
+        )
         if value is None:
             continue
         if code not in _codes_of_last_year():
-            facts.append(amount(code, closing, value, currency))
-        elif before is not None:
-            facts.append(amount(code + BEFORE, before, value, currency))
+            facts.append(amount_fact(code, closing, value, currency))
+        elif last_closing is not None:
+            facts.append(amount_fact(code + LAST_YEAR_END, last_closing, value, currency))
     return FiledAccount(
         id=identifier,
         closing=closing,
         facts=facts,
-        filed=f"{head.get('mottatt_dato', '')} {head.get('journalnr', '')}",
-        group=GROUPS[head["regnskapstype"]],
-        start=before + timedelta(days=1) if before else None,
+        filed=filing_order(header.get("mottatt_dato"), header.get("journalnr")),
+        group=IS_GROUP[header["regnskapstype"]],
+        start=last_closing + timedelta(days=1) if last_closing else None,
     )
 
 
 @cache
 def _codes_of_last_year() -> frozenset[str]:
+    """The field codes of last year's amounts."""
     elements = chart.load_elements(SOURCE).lines
-    return frozenset(name.removesuffix(BEFORE) for name in elements if name.endswith(BEFORE))
+    return frozenset(
+        name.removesuffix(LAST_YEAR_END) for name in elements if name.endswith(LAST_YEAR_END)
+    )
 
 
 REGISTER: Final = account_import.register(SOURCE, "NO", (".xml",), read)

@@ -1,62 +1,72 @@
-"""From the facts of one filing to statement lines, and to canonical rows. Pure functions, no file and no library.
+"""From the facts of one filing to statement lines and canonical rows, in pure functions.
 
 The rules, in order:
 
 1. A balance on the first day of a period is the closing balance of the year before.
-2. `exercice` is the year of the closing date. A date is a closing date only if a balance sheet or an
-   income statement is dated so; of two in one calendar year the later one counts.
-3. Of equal facts one is kept. Of unequal facts the longest period is kept, then the more precise
-   fact, then the first. In `annexe`, where unequal facts are rows of a table (share classes), none
-   is kept.
-4. Of the concepts that give one line, the first in `seeds/elements.csv` is kept.
+2. `exercice` is the year of the closing date. A date is a closing date only if a fact of a balance sheet or an
+   income statement has that date; of two closing dates in one calendar year, the later counts.
+3. Of equal facts, the first is kept. Of unequal facts, the longest period is kept, then the more
+   precise fact, then the first. In `annexe`, unequal facts are rows of a table (share classes), and all
+   of these facts are left out.
+4. Of several concepts for one line, the first in `seeds/elements.csv` is kept.
 5. A balance sheet tagged with reversed signs is corrected (`_correct_signs`).
-6. UK accounts seldom state total assets; they are summed up (`total_assets`).
-7. A fiscal year of 1 to 24 months, but not twelve, has a line that says its months (`_months`).
+6. UK accounts seldom have total assets, so these are summed up (`total_assets`).
+7. A fiscal year of 1 to 24 months has a line with the number of its months (`_months_amount`). The import omits
+   twelve months in the end: a filing of twelve months replaces the length that an earlier filing has.
 
-In a row a part of a line is named as one (`dont …`) only where that line is in the same accounts: alone, it would read
-as a part of the line above it.
+A part of a line is labelled as a part (`dont …`) only if its parent is in the same accounts: without the parent, the
+label would seem to name a part of whatever line is above.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from math import isnan
 from typing import Final, NamedTuple
 
-from pipeline.canonical import GROUP
+from pipeline.canonical import GROUP_SUFFIX
 from pipeline.registers.accounts import chart
-from pipeline.registers.accounts.chart import GROUP_PLACES, ChartLine, Element, Taxonomy
+from pipeline.registers.accounts.chart import GROUP_PLACE_OFFSET, ChartLine, Element, Taxonomy
 from pipeline.registers.accounts.filing import Fact, day_before
 from shards.codec.record import ETATS
 
-BATCH: Final = 50_000  # lines written at a time
-COMPUTED: Final = " (calculé)"
-OF_GROUP: Final = " (comptes consolidés)"
+BATCH: Final = 50_000  # rows written at a time
+COMPUTED: Final = " (calculé)"  # the end of the label of a computed line
+OF_GROUP: Final = " (comptes consolidés)"  # the end of the label of a line of group accounts
 
-Row = dict[str, object]
-TOTAL: Final = "TotalAssets"
-FIXED: Final = (
+CanonicalRow = dict[str, object]  # the canonical columns of a row (COMPTES)
+TOTAL_ASSETS: Final = "TotalAssets"  # the code of the line
+# The lines that add up to fixed assets, then those that add up to current assets, if a filing lacks the subtotal.
+FIXED_ASSET_LINES: Final = (
     "IntangibleAssets",
     "PropertyPlantEquipment",
     "InvestmentProperty",
     "InvestmentsFixedAssets",
 )
-CURRENT: Final = ("TotalInventories", "Debtors", "InvestmentsCurrentAssets", "CashBankOnHand")
-APART: Final = (
+CURRENT_ASSET_LINES: Final = (
+    "TotalInventories",
+    "Debtors",
+    "InvestmentsCurrentAssets",
+    "CashBankOnHand",
+)
+# Assets that some filings have outside fixed and current assets.
+OTHER_ASSET_LINES: Final = (
     "CalledUpShareCapitalNotPaid",
     "PrepaymentsAccruedIncomeNotExpressedWithinCurrentAssetSubtotal",
 )
-SUBTOTALS: Final = (
+# Lines whose sign is reversed, too, when `_correct_signs` corrects a balance sheet.
+SUBTOTAL_LINES: Final = (
     "NetCurrentAssetsLiabilities",
     "TotalAssetsLessCurrentLiabilities",
     "NetAssetsLiabilities",
 )
-ROUNDING: Final = 2  # one unit for each of two rounded figures
-MONTHS: Final = "PeriodMonths"
-DAYS: Final = 365.25  # of a year
-MOST_MONTHS: Final = 24  # longer periods are not those of a fiscal year
+ROUNDING: Final = 2  # units of currency by which a sum can differ: one per rounded amount of two
+MONTHS_LINE: Final = "PeriodMonths"  # the code of the line with the months of a fiscal year
+DAYS_A_YEAR: Final = 365.25  # the mean number of days in a year
+MOST_MONTHS: Final = 24  # a longer period is not a fiscal year
 UNLIKELY_LENGTH: Final = "durées d'exercice invraisemblables"
-YEARS_BACK: Final = 10  # an older date than this before the closing is a typing error
+YEARS_BACK: Final = 10  # years before the closing date; an older date in a filing is a typing error
 
 
 class Amount(NamedTuple):
@@ -64,9 +74,10 @@ class Amount(NamedTuple):
 
     Attributes:
         exercice: the year of the closing date.
-        devise: null where the value is no amount of money.
-        computed: the filing has its parts only; the label says so.
-        group: from group accounts.
+        devise: None if the value is not an amount of money.
+        closing: the closing date; None for an amount that is not from a filing.
+        computed: whether the value is a sum of other amounts of the filing; the label says so.
+        group: whether the value is from group accounts.
     """
 
     exercice: int
@@ -75,6 +86,7 @@ class Amount(NamedTuple):
     devise: str | None
     computed: bool = False
     group: bool = False
+    closing: date | None = None
 
 
 @dataclass(slots=True)
@@ -92,11 +104,13 @@ def amounts(
     taxonomy: Taxonomy,
     tally: Tally,
     start: date | None = None,
+    unread: Sequence[Fact] = (),
 ) -> list[Amount]:
-    """The lines of every fiscal year of a filing that closes on `closing`; counts go to `tally`.
+    """The amounts of every fiscal year in a filing whose fiscal year closes on `closing`; counts go to `tally`.
 
     Args:
-        start: the first day of the year that closes on `closing`, where the facts have no periods.
+        start: the first day of the year that closes on `closing`, if the facts have no periods.
+        unread: facts whose number cannot be read (NaN); a total with such a part is not computed.
     """
     tally.counts["faits lus"] += len(facts)
     dated = _date_opening_balances(facts)
@@ -110,109 +124,139 @@ def amounts(
             by_year[fact.day.year][fact.key].append((fact, element))
         else:
             tally.counts["faits à une autre date que la clôture"] += 1
+    unread_by_year = _unread_amounts(facts, unread, taxonomy)
     lines: list[Amount] = []
-    for year, keys in sorted(by_year.items()):
-        chosen = _one_per_line(year, keys.values(), tally)
+    for year, facts_by_key in sorted(by_year.items()):
+        chosen = _choose_amounts(year, facts_by_key.values(), tally)
         chosen = _correct_signs(chosen, tally)
-        total = total_assets(year, chosen, tally)
-        of_year = [fact for facts in keys.values() for fact, _ in facts]
-        first = start if closings[year] == closing else None
-        length = _months(year, of_year, first, tally) if chosen else None
-        lines += [*chosen.values(), *(line for line in (total, length) if line)]
+        total = total_assets(year, unread_by_year.get(year, {}) | chosen, tally)
+        facts_of_year = [fact for facts in facts_by_key.values() for fact, _ in facts]
+        first_day = start if closings[year] == closing else None
+        months = _months_amount(year, facts_of_year, first_day, tally) if chosen else None
+        of_year = [*chosen.values(), *(line for line in (total, months) if line)]
+        lines += [line._replace(closing=closings[year]) for line in of_year]
     return lines
 
 
 def total_assets(exercice: int, amounts: Mapping[str, Amount], tally: Tally) -> Amount | None:
-    """Sum fixed and current assets, with unpaid capital and prepayments where they stand apart.
+    """Sum fixed and current assets, with unpaid capital and prepayments if these are separate lines.
 
-    None if the filing states the total itself or has neither kind of assets. The sum is compared
-    with total assets less current liabilities plus creditors within one year, where both are filed,
-    and the comparison is counted in `tally`.
+    None if the filing has the total itself or no assets, or if the parts are in several currencies, have a negative
+    sum, or have a part that cannot be read (NaN). If the filing has total assets less current liabilities, and
+    creditors within one year, their sum is compared with the computed total, and the comparison is counted in `tally`.
     """
-    fixed = _present_amounts(amounts, ("FixedAssets",)) or _present_amounts(amounts, FIXED)
-    current = _present_amounts(amounts, ("CurrentAssets",)) or _present_amounts(amounts, CURRENT)
-    if TOTAL in amounts or not (fixed or current):
+    fixed = _present_amounts(amounts, ("FixedAssets",)) or _present_amounts(
+        amounts, FIXED_ASSET_LINES
+    )
+    current = _present_amounts(amounts, ("CurrentAssets",)) or _present_amounts(
+        amounts, CURRENT_ASSET_LINES
+    )
+    if TOTAL_ASSETS in amounts or not (fixed or current):
         return None
-    parts = [*fixed, *current, *_present_amounts(amounts, APART)]
+    parts = [*fixed, *current, *_present_amounts(amounts, OTHER_ASSET_LINES)]
     currencies = {part.devise for part in parts}
     if len(currencies) != 1:
         tally.counts["total de l'actif non calculé (plusieurs devises)"] += 1
         return None
     total = sum(part.valeur for part in parts)
+    if isnan(total):
+        tally.counts["total de l'actif non calculé (montant illisible)"] += 1
+        return None
     if total < 0:
         tally.counts["total de l'actif non calculé (négatif)"] += 1
         return None
-    _compare(total, amounts, tally)
-    return Amount(exercice, chart.load()[TOTAL], total, currencies.pop(), computed=True)
+    _count_agreement(total, amounts, tally)
+    return Amount(
+        exercice, chart.load_lines()[TOTAL_ASSETS], total, currencies.pop(), computed=True
+    )
 
 
-def _months(
-    exercice: int, facts: Sequence[Fact], start: date | None, tally: Tally
+def _unread_amounts(
+    facts: Sequence[Fact], unread: Sequence[Fact], taxonomy: Taxonomy
+) -> dict[int, dict[str, Amount]]:
+    """By year and code of the line: the amounts of facts whose number cannot be read, which are NaN."""
+    dated = _date_opening_balances([*facts, *unread])[len(facts) :]
+    by_year: dict[int, dict[str, Amount]] = defaultdict(dict)
+    for fact in dated:
+        if element := taxonomy.lines.get(fact.key):
+            amount = Amount(fact.day.year, element.line, fact.value, fact.currency)
+            by_year[fact.day.year][element.line.code] = amount
+    return by_year
+
+
+def _months_amount(
+    exercice: int, facts: Sequence[Fact], first_day: date | None, tally: Tally
 ) -> Amount | None:
-    """The months of a fiscal year, as the longest period of its facts or `start` say; None if twelve.
+    """The months of a fiscal year, from the longest period of its facts or from `first_day`.
 
-    Years of 52 or 53 weeks have twelve months.
+    None if the length is unknown or not of a fiscal year. Years of 52 or 53 weeks count as twelve months.
     """
-    starts = [fact.start for fact in facts if fact.start is not None] + ([start] if start else [])
+    starts = [fact.start for fact in facts if fact.start is not None] + (
+        [first_day] if first_day else []
+    )
     if not starts:
         return None
     days = (facts[0].day - min(starts)).days + 1
-    months = round(days * 12 / DAYS)
-    if months == 12:
-        return None
+    months = round(days * 12 / DAYS_A_YEAR)
     if not 1 <= months <= MOST_MONTHS:
         tally.counts[UNLIKELY_LENGTH] += 1
         return None
-    return Amount(exercice, chart.load()[MONTHS], float(months), None)
+    return Amount(exercice, chart.load_lines()[MONTHS_LINE], float(months), None)
 
 
 def _correct_signs(amounts: dict[str, Amount], tally: Tally) -> dict[str, Amount]:
     """Undo the minus sign that some software puts on every asset and subtotal (4 of 283 filings).
 
-    The page shows 7 044, the tag says -7 044. The case is certain if assets are negative and the
-    balance sheet balances only with positive ones.
+    The filed page shows 7 044 and its XBRL tag has -7 044. The error is certain if assets are negative and the
+    balance sheet balances only with reversed signs.
     """
-    net = amounts.get("TotalAssetsLessCurrentLiabilities")
-    owed = amounts.get("CreditorsDueWithinOneYear")
+    net_assets = amounts.get("TotalAssetsLessCurrentLiabilities")
+    creditors = amounts.get("CreditorsDueWithinOneYear")
     assets = sum(
         part.valeur for part in _present_amounts(amounts, ("FixedAssets", "CurrentAssets"))
     )
-    if net is None or owed is None or assets >= 0 or owed.valeur <= 0:
+    if net_assets is None or creditors is None or assets >= 0 or creditors.valeur <= 0:
         return amounts
-    if abs(assets - (net.valeur - owed.valeur)) > ROUNDING:
+    # With right signs, assets = net assets + creditors. If the signs of assets and net assets are reversed,
+    # assets = net assets - creditors.
+    if abs(assets - (net_assets.valeur - creditors.valeur)) > ROUNDING:
         return amounts
     tally.counts["bilans aux signes inversés, rétablis"] += 1
     return {
         code: amount._replace(valeur=-amount.valeur)
-        if code in SUBTOTALS or (amount.line.etat == "bilan_actif" and amount.valeur < 0)
+        if code in SUBTOTAL_LINES or (amount.line.etat == "bilan_actif" and amount.valeur < 0)
         else amount
         for code, amount in amounts.items()
     }
 
 
-def _compare(total: float, amounts: Mapping[str, Amount], tally: Tally) -> None:
-    net = amounts.get("TotalAssetsLessCurrentLiabilities")
-    owed = amounts.get("CreditorsDueWithinOneYear")
-    if net and owed:
-        agrees = abs(net.valeur + owed.valeur - total) <= ROUNDING
+def _count_agreement(total: float, amounts: Mapping[str, Amount], tally: Tally) -> None:
+    """Count in `tally` whether the filing confirms or contradicts the computed total assets."""
+    net_assets = amounts.get("TotalAssetsLessCurrentLiabilities")
+    creditors = amounts.get("CreditorsDueWithinOneYear")
+    if net_assets and creditors:
+        agrees = abs(net_assets.valeur + creditors.valeur - total) <= ROUNDING
         tally.counts[f"total de l'actif {'confirmé' if agrees else 'contredit'}"] += 1
 
 
 def _present_amounts(amounts: Mapping[str, Amount], codes: Iterable[str]) -> list[Amount]:
+    """The amounts of those lines in `codes` that the filing has."""
     return [amounts[code] for code in codes if code in amounts]
 
 
 def _date_opening_balances(facts: Sequence[Fact]) -> list[Fact]:
-    opening = {fact.start for fact in facts if fact.start}
+    """The facts, with each opening balance moved to the closing date of the year before (rule 1)."""
+    first_days = {fact.start for fact in facts if fact.start}
     return [
         fact._replace(day=day_before(fact.day))
-        if fact.start is None and fact.day in opening
+        if fact.start is None and fact.day in first_days
         else fact
         for fact in facts
     ]
 
 
 def _element(fact: Fact, taxonomy: Taxonomy, tally: Tally) -> Element | None:
+    """The element of a fact; None if the fact has no line, and then `tally` counts why."""
     element = taxonomy.lines.get(fact.key)
     if element is not None:
         return element
@@ -220,7 +264,7 @@ def _element(fact: Fact, taxonomy: Taxonomy, tally: Tally) -> Element | None:
     reason = taxonomy.reason(concept)
     if reason is not None:
         tally.ignored[reason] += 1
-    elif member and concept in taxonomy.known:
+    elif member and concept in taxonomy.concepts:
         tally.counts["faits ventilés (le total est repris)"] += 1
     else:
         tally.unknown[fact.key] += 1
@@ -228,21 +272,34 @@ def _element(fact: Fact, taxonomy: Taxonomy, tally: Tally) -> Element | None:
 
 
 def _closings(mapped: Iterable[tuple[Fact, Element]], closing: date) -> dict[int, date]:
-    """The closing date of each fiscal year of the filing."""
+    """By calendar year: the last closing date on which a fact of a balance sheet or income statement is (rule 2).
+
+    Args:
+        closing: the closing date of the filing; later dates are errors.
+    """
     latest: dict[int, date] = {}
     for fact, element in mapped:
-        near = closing.year - YEARS_BACK <= fact.day.year and fact.day <= closing
-        if near and element.line.etat != "annexe":
+        # A date after the closing date, or more than YEARS_BACK years before it, is a typing error.
+        is_plausible = closing.year - YEARS_BACK <= fact.day.year and fact.day <= closing
+        if is_plausible and element.line.etat != "annexe":
             latest[fact.day.year] = max(fact.day, latest.get(fact.day.year, fact.day))
     return latest
 
 
-def _one_per_line(
+def _choose_amounts(
     year: int, keys: Iterable[Sequence[tuple[Fact, Element]]], tally: Tally
 ) -> dict[str, Amount]:
+    """The amount of each line of a year, by code (rules 3 and 4 of this file).
+
+    Several facts can be published for a line. Of the elements that map to it, the one of the lowest rank is taken.
+
+    Args:
+        keys: the facts with their elements, grouped by the key and date that they share.
+        tally: counts the facts that are not taken.
+    """
     chosen: dict[str, tuple[int, Amount]] = {}
-    for same in keys:
-        fact, element = _choose_fact(same, tally)
+    for same_key in keys:
+        fact, element = _choose_fact(same_key, tally)
         if fact is None:
             continue
         code = element.line.code
@@ -253,56 +310,70 @@ def _one_per_line(
     return {code: amount for code, (_, amount) in chosen.items()}
 
 
-def _choose_fact(same: Sequence[tuple[Fact, Element]], tally: Tally) -> tuple[Fact | None, Element]:
-    """Choose one of the facts of one key and one date, or none (rule 3)."""
-    element = same[0][1]
-    facts = (fact for fact, _ in same)
-    ordered = sorted(facts, key=lambda fact: (-_length(fact), -fact.precision))
+def _choose_fact(
+    same_key: Sequence[tuple[Fact, Element]], tally: Tally
+) -> tuple[Fact | None, Element]:
+    """Choose the fact of the longest period, then of the highest precision, among those with one key and date (rule 3).
+
+    The fact is None for a line of the notes whose most precise facts differ. `tally` counts repetitions and
+    contradictions. The element, which all these facts share, is always returned.
+    """
+    element = same_key[0][1]
+    facts = (fact for fact, _ in same_key)
+    ordered = sorted(facts, key=lambda fact: (-_period_days(fact), -fact.precision))
     first = ordered[0]
-    period = [fact for fact in ordered if _length(fact) == _length(first)]
-    rivals = [fact for fact in period if fact.precision == first.precision]
-    tally.counts["faits répétés"] += len(same) - 1
-    if len({fact.value for fact in period}) > 1:
+    longest = [fact for fact in ordered if _period_days(fact) == _period_days(first)]
+    most_precise = [fact for fact in longest if fact.precision == first.precision]
+    tally.counts["faits répétés"] += len(same_key) - 1
+    if len({fact.value for fact in longest}) > 1:
         tally.counts["faits contradictoires"] += 1
-    if element.line.etat == "annexe" and len({fact.value for fact in rivals}) > 1:
+    if element.line.etat == "annexe" and len({fact.value for fact in most_precise}) > 1:
         tally.counts["lignes d'annexe écartées (contradictoires)"] += 1
         return None, element
     return first, element
 
 
-def _length(fact: Fact) -> int:
+def _period_days(fact: Fact) -> int:
+    """The days from the first to the last day of the period of a fact; 0 for an instant."""
     return (fact.day - fact.start).days if fact.start else 0
 
 
 # -- amounts as canonical rows -------------------------------------------------------
 
 
-def canonical_rows(iso2: str, identifier: str, amounts: Iterable[Amount]) -> list[Row]:
-    """The canonical rows of one company, by fiscal year, statement and place."""
-    ordered = sorted(amounts, key=_position)
-    there = {(one.exercice, one.group, one.line.code) for one in ordered}
+def amount_rows(iso2: str, identifier: str, amounts: Iterable[Amount]) -> list[CanonicalRow]:
+    """The canonical rows of one company, sorted by fiscal year, statement and place in the statement."""
+    ordered = sorted(amounts, key=_sort_key)
+    present_lines = {(amount.exercice, amount.group, amount.line.code) for amount in ordered}
     return [
-        _row(iso2, identifier, one, (one.exercice, one.group, one.line.parent) in there)
-        for one in ordered
+        _row(
+            iso2,
+            identifier,
+            amount,
+            (amount.exercice, amount.group, amount.line.parent) in present_lines,
+        )
+        for amount in ordered
     ]
 
 
-def _position(amount: Amount) -> tuple[int, int, bool, int]:
+def _sort_key(amount: Amount) -> tuple[int, int, bool, int]:
+    """The order of canonical rows: fiscal year, statement, company before group, place in the statement."""
     line = amount.line
     return amount.exercice, ETATS.index(line.etat), amount.group, line.ordre
 
 
-def _row(iso2: str, identifier: str, amount: Amount, below_parent: bool) -> Row:
+def _row(iso2: str, identifier: str, amount: Amount, below_parent: bool) -> CanonicalRow:
+    """The canonical row of an amount; `below_parent` says whether its parent is in the same accounts."""
     line, group = amount.line, amount.group
-    label = line.as_part if below_parent else line.libelle_fr
+    label = line.label_below_parent if below_parent else line.libelle_fr
     return {
         "iso2": iso2,
         "id": identifier,
         "exercice": amount.exercice,
         "etat": line.etat,
-        "code": line.code + GROUP * group,
+        "code": line.code + GROUP_SUFFIX * group,
         "libelle": label + COMPUTED * amount.computed + OF_GROUP * group,
         "valeur": amount.valeur,
         "devise": amount.devise,
-        "ordre": line.ordre + GROUP_PLACES * group,
+        "ordre": line.ordre + GROUP_PLACE_OFFSET * group,
     }

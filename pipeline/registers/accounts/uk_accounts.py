@@ -1,8 +1,9 @@
 """United Kingdom: accounts filed with Companies House ("Accounts Data Product"), XBRL or iXBRL.
 
-A bulk zip holds filings named `Prod223_<run>_<company number>_<closing date>`. A filing gives the lines of its fiscal
-year and of the year before. The names sort the filings of a company. One that states another company number than its
-name is rejected. Of a zip every file is looked at: one with a name of another form is rejected, too.
+A bulk zip contains filings with names such as `Prod223_<run>_<company number>_<closing date>`. A filing has the lines
+of its fiscal year and of the year before. The closing date and the run in the name tell which of two filings of a
+company is later. A filing is rejected if it states another company number than its name. All files of a zip are read: a
+file whose name is not such a name is rejected, too.
 """
 
 import io
@@ -29,11 +30,11 @@ CONTRADICTED: Final = "numéro contredit par le dépôt"
 
 
 class FilingName(NamedTuple):
-    """A published file name, in parts. The names of a company sort from old to new accounts."""
+    """The parts of a published file name. The names of a company sort from old to new accounts."""
 
     number: str
     closing: date
-    run: int  # of the daily product
+    run: int  # the number of the daily file
     file: str
 
 
@@ -41,13 +42,14 @@ def read(document: Document) -> Iterator[AccountsResult]:
     """The accounts of one filing.
 
     Raises:
-        FilingError: the name of the document is of another form.
+        FilingError: the name of the document has another form.
     """
     name = parse_name(document.name)
     yield read_or_refuse(name.number, partial(_account, document, name))
 
 
 def _account(document: Document, name: FilingName) -> FiledAccount:
+    """The accounts of a filing with the company number and the closing date of its name."""
     accounts = filing.parse(io.BytesIO(document.read()))
     if accounts.company_numbers and name.number not in accounts.company_numbers:
         raise FilingError(CONTRADICTED, ", ".join(sorted(accounts.company_numbers)))
@@ -55,8 +57,10 @@ def _account(document: Document, name: FilingName) -> FiledAccount:
         id=name.number,
         closing=name.closing,
         facts=accounts.facts,
+        # Sorts from old to new accounts, as FilingName does; blanks before `run` let its text sort like the number.
         filed=f"{name.closing} {name.run:>12} {name.file}",
         unreadable=accounts.unreadable,
+        unread=accounts.unread,
     )
 
 
@@ -67,7 +71,7 @@ def parse_name(file: str) -> FilingName:
     '09102728'
 
     Raises:
-        FilingError: a name of another form.
+        FilingError: the name has another form.
     """
     match = FILE_NAME.search(file)
     if not match:

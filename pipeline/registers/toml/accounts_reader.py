@@ -1,12 +1,13 @@
 """The reader of declared filed accounts: published tables become statement lines.
 
-The steps: the rows of each file (`main_rows`), their filings (`filings`), the lines of the
-filings that count, and the account of every row. A row is a filing in a table with a column per amount,
+The steps: read the rows of each file (`main_rows`), choose among their filings (`filings`), turn the amounts of the
+chosen filings into lines, and count every row. A row is a filing in a table with a column per amount,
 and an amount in a table with a row per amount.
 
-Elements are brought to the chart, amounts to numbers. The names of elements are compared folded (contract B15). Of
-equal amounts of one line the first is kept, of different ones that of the first element in `seeds/elements.csv`, then
-the first row. What gives no line is counted by its reason, and elements that nobody mapped are named.
+Elements are mapped to the chart, and amounts become numbers. The names of elements are compared folded (contract B15).
+Of several amounts for one line, the amount of the first element in `seeds/elements.csv` is kept; of several amounts of
+that element, the amount of the first row. Amounts without a line are counted by reason, and unmapped elements are
+named.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,12 +17,12 @@ from typing import Final
 
 import polars as pl
 
-from pipeline.canonical import COMPTES, GROUP, InputError
+from pipeline.canonical import COMPTES, GROUP_SUFFIX, InputError
 from pipeline.registers.accounts import chart
-from pipeline.registers.accounts.chart import GROUP_PLACES, Taxonomy
+from pipeline.registers.accounts.chart import GROUP_PLACE_OFFSET, Taxonomy
 from pipeline.registers.accounts.statement import (
     COMPUTED,
-    MONTHS,
+    MONTHS_LINE,
     MOST_MONTHS,
     OF_GROUP,
     UNLIKELY_LENGTH,
@@ -39,9 +40,9 @@ from pipeline.registers.toml import edition, filings
 from pipeline.registers.toml.declaration import Declaration, FiledAccounts, Legend, Sum
 from pipeline.registers.toml.filings import (
     ELEMENT,
+    FILING_PART,
     KEY,
     LENGTH,
-    OWN,
     REPLACED,
     VALUE,
     StagedFile,
@@ -58,14 +59,29 @@ NO_AMOUNT: Final = "sans montant"
 UNREADABLE: Final = "montant illisible"
 REPEATED: Final = "postes répétés"
 CONTRADICTED: Final = "postes contradictoires (le premier est repris)"
-_COMPANY: Final = ("iso2", "id", "exercice", "groupe")
-_PLACE: Final = ("fichier", "rank", ROW)
-_BESIDE: Final = ("devise", "echelle", "is_row", "stem")
-_LINE: Final = (
-    *_COMPANY, *_PLACE, "devise", "echelle", "is_row", "code", "choix", "nombre", "calcul",
-)  # fmt: skip
-_SUMS: Final = 1_000_000  # rank of a sum: every element of the line goes before it
-_MAPPING: Final = {
+# The columns that identify the accounts of a year.
+_YEAR_KEY: Final = ("iso2", "id", "exercice", "groupe")
+# The columns with the file of a row, the number of the file in the import, and the number of the row.
+_ROW_PLACE: Final = ("fichier", "rank", ROW)
+# The currency and scale of an amount, whether it is a published row, and the name of its table.
+_AMOUNT_CONTEXT: Final = ("devise", "echelle", "is_row", "stem")
+# The columns of a line before it becomes canonical: `nombre` is its amount as a number, `choix` its rank among the
+# amounts for the same line (the lowest wins), `calcul` whether it is a sum.
+_LINE_COLUMNS: Final = (
+    *_YEAR_KEY,
+    *_ROW_PLACE,
+    "devise",
+    "echelle",
+    "is_row",
+    "code",
+    "choix",
+    "nombre",
+    "calcul",
+)
+# The `choix` of a sum: higher than that of every element, so a published amount wins.
+_SUM_RANK: Final = 1_000_000
+# The columns of the table that maps elements to lines; `choix` is the rank of the element, the lowest wins.
+_MAPPING_COLUMNS: Final = {
     ELEMENT: pl.String(),
     "code": pl.String(),
     "signe": pl.String(),
@@ -76,16 +92,16 @@ _MAPPING: Final = {
 
 @dataclass(frozen=True, slots=True)
 class AccountLines:
-    """The lines in canonical columns, and the amounts that gave none.
+    """The lines in canonical columns, and the amounts without a line.
 
     Attributes:
-        left_out: amounts without a line, with `raison` and their place; `is_row` where the amount
-            is a row of the published table.
-        repeated: published rows whose line another row had given already, by reason.
-        unlikely: fiscal years whose length cannot be true.
+        left_out: amounts without a line, with the reason in `raison` and the file and row; `is_row` is true if the
+            amount is a row of the published table.
+        repeated: the number of published rows whose line is taken from another row, by reason.
+        unlikely: the number of fiscal years of an implausible length.
     """
 
-    kept: pl.LazyFrame
+    canonical: pl.LazyFrame
     left_out: pl.LazyFrame
     repeated: Mapping[str, int]
     unlikely: int
@@ -98,25 +114,30 @@ def read(
     work: Path,
     detail: Mapping[str, int],
 ) -> RegisterRows:
-    """The lines and the account of the main `rows` of each file; `parts` are all files."""
+    """Turn the main `rows` of each file into lines, and count every row.
+
+    Args:
+        parts: all published files, which include the legends.
+        detail: counts of things that are not rows, for the report.
+    """
     staged = [
         filings.stage(declared, part, rank, frame, work) for rank, (part, frame) in enumerate(rows)
     ]
-    gone = filings.replaced_filings(staged)
+    replaced = filings.replaced_filings(staged)
     legend = declared.statements.legend if declared.statements else None
     legends = [part for part in parts if legend and part.kind.name == legend.file]
-    lines = _read_lines(declared, staged, legends, gone, work)
+    lines = _read_lines(declared, staged, legends, replaced, work)
     return RegisterRows(
         stems=tuple(dict.fromkeys(file.part.stem for file in staged)),
-        kept=lines.kept,
+        kept=lines.canonical,
         rejected=_rejected_rows(staged, lines),
-        counts=_counts(staged, gone, lines, detail),
+        counts=_counts(staged, replaced, lines, detail),
         dates=_dates(staged),
     )
 
 
 def _dates(staged: Sequence[StagedFile]) -> dict[Path, FileDate]:
-    """The dates of the files: in their names, else their newest closing date."""
+    """The date of each file: the date in its name, else its newest closing date."""
     closings = pl.concat(file.rows.select("rank", "cloture") for file in staged)
     return edition.dates(closings, [file.part for file in staged], "cloture")
 
@@ -141,167 +162,178 @@ def _rejected_rows(staged: Sequence[StagedFile], lines: AccountLines) -> pl.Lazy
 
 def _counts(
     staged: Sequence[StagedFile],
-    gone: pl.LazyFrame,
+    replaced: pl.LazyFrame,
     lines: AccountLines,
     detail: Mapping[str, int],
 ) -> RowCounts:
+    """Count every published row as kept, dropped or rejected, and the amounts without a line as notes."""
     read = sum(row_count(file.rows) for file in staged)
     rejected = reason_counts(_rejected_rows(staged, lines), "motif")
-    dropped = _count_dropped(staged, gone)
-    of_rows = reason_counts(lines.left_out.filter("is_row"), "raison")
-    dropped |= {why: n for why, n in of_rows.items() if why != UNREADABLE}
+    dropped = _count_dropped(staged, replaced)
+    # In a table with a row per amount, an amount without a line is a dropped or rejected row. In a table with a column
+    # per amount, the row is kept, and the amount is counted as a note.
+    reasons_of_rows = reason_counts(lines.left_out.filter("is_row"), "raison")
+    dropped |= {why: n for why, n in reasons_of_rows.items() if why != UNREADABLE}
     dropped |= lines.repeated
-    of_cells = reason_counts(lines.left_out.filter(~pl.col("is_row")), "raison")
-    noted = _notes(staged) | of_cells
+    reasons_of_cells = reason_counts(lines.left_out.filter(~pl.col("is_row")), "raison")
+    noted = _count_noted(staged) | reasons_of_cells
     if lines.unlikely:
         noted[UNLIKELY_LENGTH] = lines.unlikely
-    names = _unknown_names(lines.left_out, 4 * EXAMPLES)
+    unknown_elements = _unknown_names(lines.left_out, 4 * EXAMPLES)
     return RowCounts(
         read=read,
         kept=read - sum(dropped.values()) - sum(rejected.values()),
         dropped=dict(sorted(dropped.items())),
         rejected=rejected,
         noted=noted,
-        examples={UNKNOWN: names} if names else {},
-        detail={**_detail(lines), **detail},
+        examples={UNKNOWN: unknown_elements} if unknown_elements else {},
+        detail={**_totals(lines), **detail},
     )
 
 
-def _count_dropped(staged: Sequence[StagedFile], gone: pl.LazyFrame) -> dict[str, int]:
-    """The rows of the files that give nothing, before their amounts are looked at."""
+def _count_dropped(staged: Sequence[StagedFile], replaced: pl.LazyFrame) -> dict[str, int]:
+    """The number of rows that are dropped before their amounts are read, by reason."""
     dropped: dict[str, int] = {}
     for file in staged:
-        chosen = filings.chosen_rows(file, gone)
-        none = [pl.col(name).is_null() for name in file.values] or [pl.lit(False)]
-        blank = chosen.filter(pl.all_horizontal(none))
-        found = reason_counts(file.rows, "drop_reason")
-        found[REPLACED] = row_count(filings.good_rows(file)) - row_count(chosen)
-        found[NO_AMOUNT] = row_count(blank)
-        for why, count in found.items():
+        chosen = filings.chosen_rows(file, replaced)
+        blanks = [pl.col(name).is_null() for name in file.values] or [pl.lit(False)]
+        blank = chosen.filter(pl.all_horizontal(blanks))
+        counts = reason_counts(file.rows, "drop_reason")
+        counts[REPLACED] = row_count(filings.good_rows(file)) - row_count(chosen)
+        counts[NO_AMOUNT] = row_count(blank)
+        for reason, count in counts.items():
             if count:
-                dropped[why] = dropped.get(why, 0) + count
+                dropped[reason] = dropped.get(reason, 0) + count
     return dropped
 
 
-def _notes(staged: Sequence[StagedFile]) -> dict[str, int]:
+def _count_noted(staged: Sequence[StagedFile]) -> dict[str, int]:
+    """The number of rows under each declared note, and of lines in another encoding."""
     noted: dict[str, int] = {}
     for file in staged:
-        kept = file.rows.filter(pl.col("drop_reason").is_null() & pl.col("note").is_not_null())
-        for why, count in reason_counts(kept, "note").items():
-            noted[why] = noted.get(why, 0) + count
-        if file.part.is_cp1252:
-            noted[f"{file.part.name} en cp1252"] = 1
+        rows = file.rows.filter(pl.col("drop_reason").is_null() & pl.col("note").is_not_null())
+        for note, count in reason_counts(rows, "note").items():
+            noted[note] = noted.get(note, 0) + count
+        noted |= file.part.encoding_note
     return noted
 
 
-def _detail(lines: AccountLines) -> dict[str, int]:
-    counted = lines.kept.select(
+def _totals(lines: AccountLines) -> dict[str, int]:
+    """The numbers of companies, of their fiscal years and of lines, by their names in the report."""
+    totals = lines.canonical.select(
         companies=pl.struct("iso2", "id").hash().n_unique(),
         years=pl.struct("iso2", "id", "exercice").hash().n_unique(),
         lines=pl.len(),
     ).collect(engine="streaming")
-    companies, years, written = counted.row(0)
-    return {"sociétés": companies, "exercices": years, "lignes écrites": written}
+    companies, years, line_count = totals.row(0)
+    return {"sociétés": companies, "exercices": years, "lignes écrites": line_count}
 
 
-# -- the lines of the filings that count ----------------------------------------------
+# -- the lines of the chosen filings ---------------------------------------------------
 
 
 def _read_lines(
     declared: Declaration,
     staged: Sequence[StagedFile],
     legends: Sequence[FilePart],
-    gone: pl.LazyFrame,
+    replaced: pl.LazyFrame,
     work: Path,
 ) -> AccountLines:
-    """The lines of the filings of all files but those that are `gone`.
+    """The lines of the filings of all files, without the filings in `replaced`.
 
     Raises:
-        InputError: a file without its legend, a sum that is no line of the chart.
+        InputError: a file without its legend, or a declared sum for a line that is not on the chart.
     """
     accounts = declared.statements
     assert accounts is not None
-    if unknown := sorted(accounts.sums.keys() - chart.load().keys()):
+    if unknown := sorted(accounts.sums.keys() - chart.load_lines().keys()):
         raise InputError(
             f"{declared.source}.toml [statements.sums] {unknown[0]}: no line of"
             f" {chart.POSTES.name}; add it there"
         )
-    amounts = pl.concat(_amounts(file, gone) for file in staged)
+    amounts = pl.concat(_amounts(file, replaced) for file in staged)
     if accounts.legend:
         amounts = _label_elements(amounts, accounts.legend, staged, legends)
-    amounts = _numbers(store_rows(amounts, work / "montants.parquet"))
+    amounts = _parse_amounts(store_rows(amounts, work / "montants.parquet"))
     mapping = _mapping(declared.source, accounts.sums, amounts)
     mapped = amounts.join(mapping, on=ELEMENT, how="left", maintain_order="left", nulls_equal=True)
-    why = pl.coalesce(
+    # The reason why an amount gives no line; null for an amount that gives a line.
+    reason = pl.coalesce(
         "raison",
         pl.when(pl.col(VALUE).is_null()).then(pl.lit(NO_AMOUNT)),
         pl.when(pl.col("nombre").is_null()).then(pl.lit(UNREADABLE)),
     )
-    judged = mapped.with_columns(raison=why)
-    good = judged.filter(pl.col("raison").is_null() & pl.col("code").is_not_null())
-    lines, repeated = _one_each(
-        pl.concat([_apply_signs(good), *_sum_lines(judged, accounts.sums)]), work
+    with_reasons = mapped.with_columns(raison=reason)
+    usable_amounts = with_reasons.filter(pl.col("raison").is_null() & pl.col("code").is_not_null())
+    lines, repeated = _drop_repeated_lines(
+        pl.concat([_apply_signs(usable_amounts), *_sum_lines(with_reasons, accounts.sums)]), work
     )
-    months, unlikely = _lengths(accounts, staged, gone, lines)
+    months, unlikely = _month_lines(accounts, staged, replaced, lines)
     columns = lines.collect_schema().names()
     return AccountLines(
-        kept=_canonical_lines(pl.concat([lines, months.select(columns)]), work),
+        canonical=_canonical_lines(pl.concat([lines, months.select(columns)]), work),
         left_out=store_rows(
-            judged.filter(pl.col("raison").is_not_null()), work / "montants-ecartes.parquet"
+            with_reasons.filter(pl.col("raison").is_not_null()), work / "montants-ecartes.parquet"
         ),
         repeated=repeated,
         unlikely=unlikely,
     )
 
 
-def _amounts(file: StagedFile, gone: pl.LazyFrame) -> pl.LazyFrame:
-    """One row per amount of the chosen rows of a file."""
-    rows = chosen_rows(file, gone).with_columns(
+def _amounts(file: StagedFile, replaced: pl.LazyFrame) -> pl.LazyFrame:
+    """One row per amount of the chosen rows of a file; blank cells of a table with a column per amount are left out."""
+    rows = chosen_rows(file, replaced).with_columns(
         is_row=pl.lit(not file.values), stem=pl.lit(file.part.stem)
     )
-    index = [*OWN, *_PLACE, *_BESIDE]
+    index = [*FILING_PART, *_ROW_PLACE, *_AMOUNT_CONTEXT]
     if not file.values:
         return rows.select(*index, ELEMENT, VALUE)
-    several = rows.unpivot(
+    amount_rows = rows.unpivot(
         on=list(file.values), index=index, variable_name=ELEMENT, value_name=VALUE
     )
-    return several.filter(pl.col(VALUE).is_not_null())
+    return amount_rows.filter(pl.col(VALUE).is_not_null())
 
 
-def _lengths(
-    accounts: FiledAccounts, staged: Sequence[StagedFile], gone: pl.LazyFrame, lines: pl.LazyFrame
+def _month_lines(
+    accounts: FiledAccounts,
+    staged: Sequence[StagedFile],
+    replaced: pl.LazyFrame,
+    lines: pl.LazyFrame,
 ) -> tuple[pl.LazyFrame, int]:
-    """The fiscal years among `lines` that have not twelve months, as lines; the count of impossible lengths.
+    """The lines with the months of fiscal years that have not twelve, and the number of years of an implausible length.
 
-    Of the lengths of several parts the longest counts. Only these years are in memory.
+    Only years that occur in `lines` count. If the parts of the accounts of a year have several lengths, the longest is
+    used. Memory holds only the years that have not twelve months in some part.
     """
     if accounts.start is None:
         return lines.clear(), 0
     rows = pl.concat(
-        chosen_rows(file, gone).select(*_COMPANY, *_PLACE, pl.col(LENGTH).alias("nombre"))
+        chosen_rows(file, replaced).select(*_YEAR_KEY, *_ROW_PLACE, pl.col(LENGTH).alias("nombre"))
         for file in staged
     )
-    unlike = rows.filter(pl.col("nombre") != 12).select(_COMPANY).unique()
-    keys = unlike.collect(engine="streaming").lazy()
-    there = lines.join(keys, on=_COMPANY, how="semi").select(_COMPANY).unique()
-    found = (
-        rows.join(there, on=_COMPANY, how="semi")
-        .group_by(_COMPANY)
-        .agg(*(pl.col(name).min() for name in _PLACE), nombre=pl.col("nombre").max() * 1.0)
+    not_twelve = rows.filter(pl.col("nombre") != 12).select(_YEAR_KEY).unique()
+    years_not_twelve = not_twelve.collect(engine="streaming").lazy()
+    years_with_lines = (
+        lines.join(years_not_twelve, on=_YEAR_KEY, how="semi").select(_YEAR_KEY).unique()
+    )
+    longest_lengths = (
+        rows.join(years_with_lines, on=_YEAR_KEY, how="semi")
+        .group_by(_YEAR_KEY)
+        .agg(*(pl.col(name).min() for name in _ROW_PLACE), nombre=pl.col("nombre").max() * 1.0)
         .filter(pl.col("nombre") != 12)
-        .sort("rank", ROW, *_COMPANY)
+        .sort("rank", ROW, *_YEAR_KEY)
         .collect(engine="streaming")
     )
-    likely = found.lazy().filter(pl.col("nombre").is_between(1, MOST_MONTHS))
-    made = likely.with_columns(
+    plausible_lengths = longest_lengths.lazy().filter(pl.col("nombre").is_between(1, MOST_MONTHS))
+    month_lines = plausible_lengths.with_columns(
         devise=pl.lit(None, pl.String),
         echelle=pl.lit(1.0),
         is_row=pl.lit(False),
-        code=pl.lit(MONTHS),
-        choix=pl.lit(_SUMS, pl.Int64),
+        code=pl.lit(MONTHS_LINE),
+        choix=pl.lit(_SUM_RANK, pl.Int64),
         calcul=pl.lit(False),
     )
-    return made, found.height - made.select(pl.len()).collect().item()
+    return month_lines, longest_lengths.height - month_lines.select(pl.len()).collect().item()
 
 
 def _label_elements(
@@ -310,11 +342,11 @@ def _label_elements(
     staged: Sequence[StagedFile],
     legends: Sequence[FilePart],
 ) -> pl.LazyFrame:
-    """Name the elements by the legend of the same name as their file."""
-    there = {part.stem for part in legends}
-    if lacking := sorted({file.part.stem for file in staged} - there):
+    """Replace the names of elements by the labels in the legend whose file has the same name as the table."""
+    labelled_stems = {part.stem for part in legends}
+    if missing := sorted({file.part.stem for file in staged} - labelled_stems):
         raise InputError(
-            f"no {legend.file} of {lacking[0]} among those given: it says what its columns are,"
+            f"no {legend.file} of {missing[0]} among those given: it says what its columns are,"
             " which changes by year; add it"
         )
     labels = pl.concat(
@@ -325,43 +357,49 @@ def _label_elements(
         )
         for part in legends
     ).unique(["stem", "colonne"], keep="first", maintain_order=True)
-    found = amounts.with_columns(colonne=pl.col(ELEMENT).str.to_lowercase()).join(
+    with_labels = amounts.with_columns(colonne=pl.col(ELEMENT).str.to_lowercase()).join(
         labels, on=["stem", "colonne"], how="left", maintain_order="left"
     )
-    return found.with_columns(pl.coalesce("label", ELEMENT).alias(ELEMENT)).drop("colonne", "label")
+    return with_labels.with_columns(pl.coalesce("label", ELEMENT).alias(ELEMENT)).drop(
+        "colonne", "label"
+    )
 
 
-def _numbers(amounts: pl.LazyFrame) -> pl.LazyFrame:
+def _parse_amounts(amounts: pl.LazyFrame) -> pl.LazyFrame:
+    """Add the column `nombre`: the published text of an amount as a number; null if it is not a finite number."""
     number = pl.col(VALUE).cast(pl.Float64, strict=False)
     return amounts.with_columns(nombre=pl.when(number.is_finite()).then(number))
 
 
 def _mapping(source: str, sums: Mapping[str, Sum], amounts: pl.LazyFrame) -> pl.LazyFrame:
-    """The line, sign and rank of every element that occurs, or the reason why it has none."""
-    known = chart.load_elements(source)
-    folded = {fold(element): found for element, found in known.lines.items()}
-    added = {fold(name) for found in sums.values() for name in (*found.plus, *found.minus)}
-    occurring = amounts.select(pl.col(ELEMENT).unique()).collect(engine="streaming")[ELEMENT]
+    """The line, sign and rank of each element in `amounts`, or the reason why it has no line."""
+    taxonomy = chart.load_elements(source)
+    folded = {fold(name): element for name, element in taxonomy.lines.items()}
+    summed_elements = {
+        fold(name) for terms in sums.values() for name in (*terms.plus, *terms.minus)
+    }
+    published_names = amounts.select(pl.col(ELEMENT).unique()).collect(engine="streaming")[ELEMENT]
     rows: list[dict[str, object]] = []
-    for element in occurring:
-        found = folded.get(fold(element or ""))
-        row: dict[str, object] = {ELEMENT: element}
-        if found is not None:
-            row |= {"code": found.line.code, "signe": found.signe, "choix": found.rank}
-        elif fold(element or "") not in added:
-            row["raison"] = _reason(element, known)
+    for name in published_names:
+        mapped = folded.get(fold(name or ""))
+        row: dict[str, object] = {ELEMENT: name}
+        if mapped is not None:
+            row |= {"code": mapped.line.code, "signe": mapped.signe, "choix": mapped.rank}
+        elif fold(name or "") not in summed_elements:
+            row["raison"] = _reason_without_line(name, taxonomy)
         rows.append(row)
-    return pl.LazyFrame(rows, schema=_MAPPING)
+    return pl.LazyFrame(rows, schema=_MAPPING_COLUMNS)
 
 
-def _reason(element: str | None, known: Taxonomy) -> str:
+def _reason_without_line(element: str | None, taxonomy: Taxonomy) -> str:
+    """The reason why an element has no line."""
     if element is None:
         return UNNAMED
-    return known.reason(element) or UNKNOWN
+    return taxonomy.reason(element) or UNKNOWN
 
 
-def _apply_signs(good: pl.LazyFrame) -> pl.LazyFrame:
-    """Amounts with the sign of their line; + 0.0 makes -0.0 a 0.0."""
+def _apply_signs(mapped_amounts: pl.LazyFrame) -> pl.LazyFrame:
+    """The mapped amounts as lines, with the sign of their line (`signe`); + 0.0 turns -0.0 into 0.0."""
     number = (
         pl.when(pl.col("signe") == "-1")
         .then(-pl.col("nombre"))
@@ -369,88 +407,107 @@ def _apply_signs(good: pl.LazyFrame) -> pl.LazyFrame:
         .then(pl.col("nombre").abs())
         .otherwise(pl.col("nombre"))
     )
-    return good.with_columns((number + 0.0).alias("nombre"), calcul=pl.lit(False)).select(_LINE)
-
-
-def _sum_lines(judged: pl.LazyFrame, sums: Mapping[str, Sum]) -> list[pl.LazyFrame]:
-    """The lines that are sums of elements, in the order of their first rows."""
-    occurring = judged.select(pl.col(ELEMENT).unique()).collect(engine="streaming")[ELEMENT]
-    elements = {name: fold(name) for name in occurring.drop_nulls()}
-    return [_sum(judged, code, added, elements) for code, added in sums.items()]
-
-
-def _sum(judged: pl.LazyFrame, code: str, added: Sum, elements: Mapping[str, str]) -> pl.LazyFrame:
-    plus, minus = set(map(fold, added.plus)), set(map(fold, added.minus))
-    parts = [name for name, folded in elements.items() if folded in plus | minus]
-    taken = pl.col(ELEMENT).is_in([name for name in parts if elements[name] in minus])
-    signed = pl.when(taken).then(-pl.col("nombre")).otherwise(pl.col("nombre"))
-    fewest = len(plus | minus) if added.needs_all else 1
-    return (
-        judged.filter(pl.col(ELEMENT).is_in(parts) & pl.col("nombre").is_not_null())
-        .group_by(_COMPANY)
-        .agg(
-            *(pl.col(name).min() for name in (*_PLACE, "devise", "echelle")),
-            nombre=signed.sort_by(ELEMENT).sum() + 0.0,
-            calcul=(pl.col("nombre") != 0).sum() > 1,
-            there=pl.col(ELEMENT).n_unique(),
-        )
-        .filter(pl.col("there") >= fewest)
-        .sort("rank", ROW, *_COMPANY)
-        .with_columns(is_row=pl.lit(False), code=pl.lit(code), choix=pl.lit(_SUMS, pl.Int64))
-        .select(_LINE)
+    return mapped_amounts.with_columns((number + 0.0).alias("nombre"), calcul=pl.lit(False)).select(
+        _LINE_COLUMNS
     )
 
 
-def _one_each(lines: pl.LazyFrame, work: Path) -> tuple[pl.LazyFrame, dict[str, int]]:
-    """One amount per line of the accounts of a year, and the count of the rows that repeat one.
+def _sum_lines(amounts: pl.LazyFrame, sums: Mapping[str, Sum]) -> list[pl.LazyFrame]:
+    """For each declared sum, the lines that are this sum, in the order of their first rows."""
+    published_names = amounts.select(pl.col(ELEMENT).unique()).collect(engine="streaming")[ELEMENT]
+    elements = {name: fold(name) for name in published_names.drop_nulls()}
+    return [_sum_line(amounts, code, declared_sum, elements) for code, declared_sum in sums.items()]
 
-    Only the lines that several amounts give are grouped: few, where a filing is a row.
+
+def _sum_line(
+    amounts: pl.LazyFrame, code: str, declared_sum: Sum, elements: Mapping[str, str]
+) -> pl.LazyFrame:
+    """The lines `code`, each the sum of its elements in the accounts of one company and year.
+
+    Args:
+        elements: the published name of each element, and its folded name.
+    """
+    plus, minus = set(map(fold, declared_sum.plus)), set(map(fold, declared_sum.minus))
+    summed_names = [name for name, folded in elements.items() if folded in plus | minus]
+    is_subtracted = pl.col(ELEMENT).is_in(
+        [name for name in summed_names if elements[name] in minus]
+    )
+    signed = pl.when(is_subtracted).then(-pl.col("nombre")).otherwise(pl.col("nombre"))
+    # An element that is repeated counts once, with its first amount, as in `_drop_repeated_lines`.
+    order = (ELEMENT, "rank", ROW)
+    is_first = pl.col(ELEMENT).sort_by(order).is_first_distinct()
+    fewest_elements = len(plus | minus) if declared_sum.needs_all else 1
+    return (
+        amounts.filter(pl.col(ELEMENT).is_in(summed_names) & pl.col("nombre").is_not_null())
+        .group_by(_YEAR_KEY)
+        .agg(
+            *(pl.col(name).min() for name in (*_ROW_PLACE, "devise", "echelle")),
+            nombre=signed.sort_by(order).filter(is_first).sum() + 0.0,
+            calcul=(pl.col("nombre") != 0).sort_by(order).filter(is_first).sum() > 1,
+            element_count=pl.col(ELEMENT).n_unique(),
+        )
+        .filter(pl.col("element_count") >= fewest_elements)
+        .sort("rank", ROW, *_YEAR_KEY)
+        .with_columns(is_row=pl.lit(False), code=pl.lit(code), choix=pl.lit(_SUM_RANK, pl.Int64))
+        .select(_LINE_COLUMNS)
+    )
+
+
+def _drop_repeated_lines(lines: pl.LazyFrame, work: Path) -> tuple[pl.LazyFrame, dict[str, int]]:
+    """Keep one amount per line of the accounts of a year, and count the rows that repeat a line, by reason.
+
+    Only lines with several amounts are grouped, to save memory: they are few if each row is a filing.
     """
     order = ["choix", "rank", ROW]
-    keyed = lines.with_columns(pl.struct(*_COMPANY, "code").hash().alias(KEY))
+    keyed = lines.with_columns(pl.struct(*_YEAR_KEY, "code").hash().alias(KEY))
     all_lines = store_rows(keyed, work / "postes.parquet")
     repeats = pl.col(KEY).is_in(repeated_keys(all_lines).implode())
     rivals = all_lines.filter(repeats)
-    names = [name for name in lines.collect_schema() if name not in (*_COMPANY, "code")]
-    published = pl.col("choix") < _SUMS
-    best = (
-        rivals.group_by(*_COMPANY, "code")
+    value_columns = [name for name in lines.collect_schema() if name not in (*_YEAR_KEY, "code")]
+    is_published = pl.col("choix") < _SUM_RANK
+    first_amounts = (
+        rivals.group_by(*_YEAR_KEY, "code")
         .agg(
-            *(pl.col(name).sort_by(order).first() for name in names),
+            *(pl.col(name).sort_by(order).first() for name in value_columns),
             rows=pl.col("is_row").sum(),
-            others=(
-                published & (pl.col("nombre") != pl.col("nombre").sort_by(order).first())
+            contradictions=(
+                is_published & (pl.col("nombre") != pl.col("nombre").sort_by(order).first())
             ).sum(),
         )
-        .sort("rank", ROW, *_COMPANY, "code")
+        .sort("rank", ROW, *_YEAR_KEY, "code")
         .collect(engine="streaming")
     )
-    again = int(best["rows"].sum()) - int(best["is_row"].sum())
-    other = int(best["others"].sum())
-    repeated = {REPEATED: again - other, CONTRADICTED: other}
-    columns = [*_COMPANY, "code", *names]
+    repeated_rows = int(first_amounts["rows"].sum()) - int(first_amounts["is_row"].sum())
+    contradicted_count = int(first_amounts["contradictions"].sum())
+    repeated = {REPEATED: repeated_rows - contradicted_count, CONTRADICTED: contradicted_count}
+    columns = [*_YEAR_KEY, "code", *value_columns]
     single = store_rows(all_lines.filter(~repeats).select(columns), work / "postes-seuls.parquet")
-    found = pl.concat([single, best.lazy().select(columns)])
-    return found, {why: n for why, n in repeated.items() if n}
+    distinct = pl.concat([single, first_amounts.lazy().select(columns)])
+    return distinct, {why: n for why, n in repeated.items() if n}
 
 
 def _canonical_lines(lines: pl.LazyFrame, work: Path) -> pl.LazyFrame:
-    """The lines in canonical columns; a part is named as one where its whole is there.
+    """The lines in canonical columns; a part is labelled as a part (`dont …`) if its parent is in the same accounts.
 
-    Both kinds of lines are stored, since a plan that used the same lines twice would hold them.
+    Lines with and without a parent are stored in separate files, because Polars would hold the lines in memory if one
+    plan used them twice.
     """
-    placed = lines.join(_places(), on="code", how="left", maintain_order="left")
-    parents = {line.parent for line in chart.load().values()}
-    wholes = placed.filter(pl.col("code").is_in(parents)).select(
-        *_COMPANY, parent="code", whole=pl.lit(True)
+    with_chart = lines.join(_chart_table(), on="code", how="left", maintain_order="left")
+    parents = {line.parent for line in chart.load_lines().values()}
+    parent_lines = with_chart.filter(pl.col("code").is_in(parents)).select(
+        *_YEAR_KEY, parent="code", whole=pl.lit(True)
     )
-    parts = placed.filter(pl.col("parent").is_not_null())
-    hung = parts.join(wholes, on=[*_COMPANY, "parent"], how="left", maintain_order="left")
-    alone = placed.filter(pl.col("parent").is_null()).with_columns(whole=pl.lit(False))
-    named = pl.concat(
+    lines_with_parent = with_chart.filter(pl.col("parent").is_not_null())
+    joined_to_parent = lines_with_parent.join(
+        parent_lines, on=[*_YEAR_KEY, "parent"], how="left", maintain_order="left"
+    )
+    lines_without_parent = with_chart.filter(pl.col("parent").is_null()).with_columns(
+        whole=pl.lit(False)
+    )
+    all_lines = pl.concat(
         [
-            store_rows(alone, work / "postes-entiers.parquet"),
-            store_rows(hung, work / "postes-parties.parquet"),
+            store_rows(lines_without_parent, work / "postes-entiers.parquet"),
+            store_rows(joined_to_parent, work / "postes-parties.parquet"),
         ]
     )
     group = pl.col("groupe")
@@ -459,23 +516,24 @@ def _canonical_lines(lines: pl.LazyFrame, work: Path) -> pl.LazyFrame:
         + pl.when("calcul").then(pl.lit(COMPUTED)).otherwise(pl.lit(""))
         + pl.when(group).then(pl.lit(OF_GROUP)).otherwise(pl.lit(""))
     )
+    # A line that is a count (`compte`), such as the number of employees, has neither currency nor scale.
     scale = pl.when("compte").then(1.0).otherwise("echelle")
-    return named.select(
+    return all_lines.select(
         "iso2",
         "id",
         "exercice",
         "etat",
-        pl.col("code") + pl.when(group).then(pl.lit(GROUP)).otherwise(pl.lit("")),
+        pl.col("code") + pl.when(group).then(pl.lit(GROUP_SUFFIX)).otherwise(pl.lit("")),
         label.alias("libelle"),
         (pl.col("nombre") * scale).alias("valeur"),
         pl.when(~pl.col("compte")).then("devise").alias("devise"),
-        pl.col("ordre") + pl.when(group).then(GROUP_PLACES).otherwise(0),
+        pl.col("ordre") + pl.when(group).then(GROUP_PLACE_OFFSET).otherwise(0),
     ).select(pl.col(name).cast(dtype) for name, dtype in COMPTES.items())
 
 
-def _places() -> pl.LazyFrame:
-    """What the chart says of each code. Joined: Polars 2.1 does not stream `replace_strict`."""
-    table = chart.load().values()
+def _chart_table() -> pl.LazyFrame:
+    """The chart as a table to join by code, because Polars 2.1 does not stream `replace_strict`."""
+    table = chart.load_lines().values()
     return pl.LazyFrame(
         {
             "code": [line.code for line in table],
@@ -483,20 +541,20 @@ def _places() -> pl.LazyFrame:
             "parent": [line.parent or None for line in table],
             "ordre": [line.ordre for line in table],
             "seul": [line.libelle_fr for line in table],
-            "dont": [line.as_part for line in table],
+            "dont": [line.label_below_parent for line in table],
             "compte": [line.is_count for line in table],
         }
     )
 
 
-def _unknown_names(left_out: pl.LazyFrame, most: int) -> tuple[str, ...]:
-    """The commonest elements that nobody mapped, with their counts."""
-    found = (
+def _unknown_names(left_out: pl.LazyFrame, most_names: int) -> tuple[str, ...]:
+    """The most common unmapped elements, with their counts."""
+    counts = (
         left_out.filter(pl.col("raison") == UNKNOWN)
         .group_by(ELEMENT)
         .len()
         .sort("len", ELEMENT, descending=[True, False])
-        .head(most)
+        .head(most_names)
         .collect(engine="streaming")
     )
-    return tuple(f"{element} ({n})" for element, n in found.iter_rows())
+    return tuple(f"{element} ({n})" for element, n in counts.iter_rows())

@@ -1,12 +1,12 @@
-"""From one published row per entity to canonical companies: the part that all such sources share.
+"""From one published row per entity to canonical companies.
 
-An `Entity` says how the columns map, by `[columns]` and the reasons of a declaration. The rows are staged in the work
-folder; a company that several files of one call hold is merged, field by field, and every row is accounted for: kept,
-dropped, rejected or merged.
+An `Entity` maps the columns of a row, by `[columns]` and the reasons of a declaration. The mapped rows are staged
+(written to the work folder). The rows of a company in several files of one import are merged: the newest row wins.
+Every row is counted as kept, dropped, rejected or merged.
 
-Invariants: rows keep the order of the files; a value that is there and cannot be read (a date of another form, a number
-that is none, a code without a label) is null and counted, with examples; an identifier that comes twice within one file
-is left as it is, for the build to stop on (contract E3), unless the register declares which of the rows holds.
+Invariants: rows keep the order of the files. A value that cannot be read (a date in another format, a text that is not
+a number, a code without a label) becomes null and is counted, with examples. Two rows of one file with the same
+identifier are both kept, and the build stops on them (contract E3), unless `[repeated]` declares which row to keep.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -16,7 +16,8 @@ from typing import Final
 
 import polars as pl
 
-from pipeline.canonical import COMPANIES, INTEGER, NUMBER, TEXT, TEXTS
+from pipeline.canonical import COMPANIES, INTEGER, NUMBER, TEXT, TEXTS, field_groups
+from pipeline.registers import file_set
 from pipeline.registers.company_identifiers import NO_COMPANY, is_no_company, is_trailer
 from pipeline.registers.register import (
     EXAMPLES,
@@ -32,27 +33,35 @@ from pipeline.registers.toml.source_file import FilePart
 
 NO_ID: Final = "sans identifiant"
 NO_NAME: Final = "sans nom"
+# Canonical column -> the reason under which its unreadable values are counted.
 UNREADABLE: Final = {
     "date_creation": "date illisible",
     "effectif": "effectif illisible",
     "capital_social": "capital illisible",
 }
-# The columns of a staged row beside the canonical ones.
+# The columns of a staged row in addition to the canonical columns.
 _STAGED: Final[Mapping[str, pl.DataType]] = {
     "fichier": pl.String(),
     "ligne": pl.Int64(),
-    "rank": pl.Int32(),  # of the file in the call
+    "rank": pl.Int32(),  # the number of the file in the import
+    "record_day": pl.String(),  # the date in the record (`date_source`); null if it is in the future
     "drop_reason": pl.String(),
     "reject_reason": pl.String(),
     "detail": pl.String(),
     "note": pl.String(),
     "note_value": pl.String(),
 }
-_COMPANY: Final = ("iso2", "id")
-_PLACE_AND_DAY: Final = ("adresse", "code_postal", "ville", "date_creation")  # no trailer has these
-_ORDER: Final = "order: "  # before a number: the ranks of rows with one identifier
-_SHOWN: Final = "repeated"  # the column that shows such a row
-_UNREAD: Final = "unread: "  # before a reason: the column of the published values
+_COMPANY: Final = ("iso2", "id")  # the columns that identify a company
+# By these columns the rows of a company in several files are newer: the date in the record, the date of the file, and
+# the order in which the files are given.
+_AGE: Final = ("record_day", "date_source", "rank")
+# Columns that are null in every trailer (a row at the end of a file that describes the file).
+_PLACE_AND_DAY: Final = ("adresse", "code_postal", "ville", "date_creation")
+# The columns `order: 0`, …, by which rows with the same identifier are sorted.
+_ORDER: Final = "order: "
+_SHOWN: Final = "repeated"  # the column with the value that the report shows of a row with a repeated identifier
+# `unread: ` and a reason: the column with the values that could not be read.
+_UNREAD: Final = "unread: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +69,15 @@ class Entity:
     """The mapping of a published row. Every expression reads the published columns.
 
     Attributes:
-        columns: canonical column -> expression; those of COMPANIES that are absent are null.
+        columns: canonical column -> expression; absent columns of COMPANIES are null.
         drop_reason: the reason to drop the row on purpose; null to keep it.
-        reject_reason: the reason why the row, which is not dropped, cannot be kept; null otherwise.
+        reject_reason: the reason to reject the row, if it is not dropped; null otherwise.
         detail: the published values that show the reason to reject.
-        note: the reason why the row, which is kept, is counted apart; null for an ordinary row.
-        note_value: the published value that shows the note.
-        unread: reason -> a published value that could not be read; null where it could.
-        order: ranks of the rows with one identifier; empty if they are left as they are.
-        repeated: the published value that shows such a row.
+        note: the reason to count a kept row separately; null for an ordinary row.
+        note_value: the published value that shows the reason of the note.
+        unread: reason -> the published value if it could not be read; null if it could be read.
+        order: the values by which rows with the same identifier are sorted; empty without `[repeated]`.
+        repeated: the published value that the report shows of a row with a repeated identifier.
     """
 
     columns: Mapping[str, pl.Expr]
@@ -82,41 +91,43 @@ class Entity:
     repeated: pl.Expr
 
 
-def entity_of(declared: Declaration, columns: sql.Schema) -> Entity:
-    """The mapping of rows that have `columns`."""
-    place = sql.Place(declared.source, "columns")
+def entity_of(declared: Declaration, columns: sql.ColumnTypes) -> Entity:
+    """The mapping of the rows of a declared register, whose published columns are `columns`."""
+    toml_table = sql.TomlTable(declared.source, "columns")
     mapped: dict[str, pl.Expr] = {}
     unread: dict[str, pl.Expr] = {}
     for name, column in declared.columns.items():
         dtype = COMPANIES[name]
-        read = [sql.expression(text, place.at_key(name), columns) for text in column.sql]
-        mapped[name] = _canonical_column(column, read, dtype, columns)
+        expressions = [
+            sql.expression(text, toml_table.key_path(name), columns) for text in column.sql
+        ]
+        mapped[name] = _canonical_column(column, expressions, dtype, columns)
         if column.formats or dtype in (INTEGER, NUMBER):
-            missed = sql.text(read[0]).is_not_null() & mapped[name].is_null()
+            is_unreadable = sql.as_text(expressions[0]).is_not_null() & mapped[name].is_null()
             reason = UNREADABLE.get(name, f"{name} illisible")
-            unread[reason] = pl.when(missed).then(sql.text(read[0]))
+            unread[reason] = pl.when(is_unreadable).then(sql.as_text(expressions[0]))
     for name, derived in declared.derived.items():
         if derived.unknown:
             unread[derived.unknown] = pl.when(pl.col(name).is_null()).then(pl.col(f"{name} code"))
-    why = reasons(declared, columns)
+    row_reasons = reasons(declared, columns)
     return Entity(
         columns=mapped,
-        drop_reason=why["drop"][0],
-        reject_reason=why["reject"][0],
-        detail=why["reject"][1],
-        note=why["note"][0],
-        note_value=why["note"][1],
+        drop_reason=row_reasons["drop"][0],
+        reject_reason=row_reasons["reject"][0],
+        detail=row_reasons["reject"][1],
+        note=row_reasons["note"][0],
+        note_value=row_reasons["note"][1],
         unread=unread,
-        order=_ranks(declared, columns),
-        repeated=_show_value(declared, columns),
+        order=_repeat_order(declared, columns),
+        repeated=_repeat_value(declared, columns),
     )
 
 
-def reasons(declared: Declaration, columns: sql.Schema) -> dict[str, tuple[pl.Expr, pl.Expr]]:
-    """For `drop`, `reject` and `note`: the first reason that holds, and the value that shows it."""
+def reasons(declared: Declaration, columns: sql.ColumnTypes) -> dict[str, tuple[pl.Expr, pl.Expr]]:
+    """For `drop`, `reject` and `note`: the first reason whose condition holds, and the value that shows it."""
     return {
-        table: _reasons(found, sql.Place(declared.source, table), columns)
-        for table, found in (
+        table: _first_reason(conditions, sql.TomlTable(declared.source, table), columns)
+        for table, conditions in (
             ("drop", declared.drop),
             ("reject", declared.reject),
             ("note", declared.note),
@@ -124,46 +135,49 @@ def reasons(declared: Declaration, columns: sql.Schema) -> dict[str, tuple[pl.Ex
     }
 
 
-def _ranks(declared: Declaration, columns: sql.Schema) -> list[pl.Expr]:
-    place = sql.Place(declared.source, "repeated").at_key("order")
+def _repeat_order(declared: Declaration, columns: sql.ColumnTypes) -> list[pl.Expr]:
+    """The integers of `order` in `[repeated]`, by which rows with the same identifier are sorted; none without it."""
+    key_place = sql.TomlTable(declared.source, "repeated").key_path("order")
     orders = declared.repeated.order if declared.repeated else ()
-    return [sql.expression(text, place, columns).cast(INTEGER) for text in orders]
+    return [sql.expression(text, key_place, columns).cast(INTEGER) for text in orders]
 
 
-def _show_value(declared: Declaration, columns: sql.Schema) -> pl.Expr:
+def _repeat_value(declared: Declaration, columns: sql.ColumnTypes) -> pl.Expr:
+    """The value that the report shows of a row with a repeated identifier (`show` in `[repeated]`); null without it."""
     if declared.repeated is None:
         return pl.lit(None, TEXT)
-    place = sql.Place(declared.source, "repeated").at_key("show")
-    return sql.expression(declared.repeated.show, place, columns)
+    key_place = sql.TomlTable(declared.source, "repeated").key_path("show")
+    return sql.expression(declared.repeated.show, key_place, columns)
 
 
 def _canonical_column(
-    column: Column, read: Sequence[pl.Expr], dtype: pl.DataType, columns: sql.Schema
+    column: Column, expressions: Sequence[pl.Expr], dtype: pl.DataType, columns: sql.ColumnTypes
 ) -> pl.Expr:
+    """The value of a canonical column in its type; null if the published value cannot be read."""
     if dtype == TEXTS:
-        return sql.texts(read, columns)
+        return sql.as_texts(expressions, columns)
     if column.formats:
-        return sql.iso_date(sql.text(read[0]), column.formats)
+        return sql.iso_date(sql.as_text(expressions[0]), column.formats)
     if dtype == NUMBER:
-        return read[0].cast(NUMBER, strict=False)
+        return expressions[0].cast(NUMBER, strict=False)
     if dtype == INTEGER:
-        number = read[0].cast(NUMBER, strict=False)
+        number = expressions[0].cast(NUMBER, strict=False)
         return pl.when(number == number.floor()).then(number).cast(INTEGER, strict=False)
-    return sql.text(read[0]) if dtype == TEXT else read[0].cast(dtype)
+    return sql.as_text(expressions[0]) if dtype == TEXT else expressions[0].cast(dtype)
 
 
-def _reasons(
-    reasons: Mapping[str, Reason], place: sql.Place, columns: sql.Schema
+def _first_reason(
+    reasons: Mapping[str, Reason], toml_table: sql.TomlTable, columns: sql.ColumnTypes
 ) -> tuple[pl.Expr, pl.Expr]:
-    """The first reason that holds, and the value that shows it; both null where none holds."""
-    nothing = pl.lit(None, pl.String)
-    reason, shown = nothing, nothing
+    """The first reason whose condition holds, and the value that shows it; both null if no condition holds."""
+    null = pl.lit(None, pl.String)
+    reason, shown = null, null
     for name, condition in reversed(list(reasons.items())):
-        holds = sql.expression(condition.when, place.at_key(name), columns).fill_null(False)
+        holds = sql.expression(condition.when, toml_table.key_path(name), columns).fill_null(False)
         value = (
-            sql.expression(condition.show, place.at_key(name), columns).cast(pl.String)
+            sql.expression(condition.show, toml_table.key_path(name), columns).cast(pl.String)
             if condition.show
-            else nothing
+            else null
         )
         reason = pl.when(holds).then(pl.lit(name)).otherwise(reason)
         shown = pl.when(holds).then(value).otherwise(shown)
@@ -171,28 +185,35 @@ def _reasons(
 
 
 def stage_rows(rows: Iterable[tuple[FilePart, pl.LazyFrame, Entity]], work: Path) -> pl.LazyFrame:
-    """Map the rows of every part and write them, in order, to `work`: a Parquet file for each piece."""
+    """Map the rows of every part, and write them to `work` in order; return the staged rows of all files.
+
+    Each element of `rows`, a piece of a part's rows with its mapping, becomes a Parquet file.
+    """
     ranks: dict[int, int] = {}
     written: list[Path] = []
-    for part, frame, found in rows:
+    for part, frame, mapping in rows:
         rank = ranks.setdefault(id(part), len(ranks))
         written.append(work / f"entities-{len(written):05}.parquet")
-        _map_rows(part, rank, frame, found).sink_parquet(written[-1], maintain_order=True)
+        _map_rows(part, rank, frame, mapping).sink_parquet(written[-1], maintain_order=True)
     return pl.scan_parquet(written)
 
 
 def leave_out_repeated(staged: pl.LazyFrame, declared: RepeatedIds, work: Path) -> pl.LazyFrame:
-    """Reject, or drop, all but the first, by the declared order, of the rows of a file with one identifier."""
-    good = staged.filter(_is_good())
+    """Reject, or drop, the rows of a file with the same identifier, except the first row in the declared order."""
+    kept_rows = staged.filter(_is_kept())
     key = [*_COMPANY, "rank"]
-    several = good.group_by(key).len().filter(pl.col("len") > 1).select(key)
+    repeated_keys = kept_rows.group_by(key).len().filter(pl.col("len") > 1).select(key)
     orders = [name for name in staged.collect_schema() if name.startswith(_ORDER)]
-    rows = good.join(several, on=key, how="semi").select(*key, "ligne", *orders)
-    found = rows.sort(*orders, "ligne", nulls_last=True).collect(engine="streaming")
-    later = found.filter(~pl.struct(key).is_first_distinct()).select("rank", "ligne", later=True)
+    rows = kept_rows.join(repeated_keys, on=key, how="semi").select(*key, "ligne", *orders)
+    ranked = rows.sort(*orders, "ligne", nulls_last=True).collect(engine="streaming")
+    later_rows = ranked.filter(~pl.struct(key).is_first_distinct()).select(
+        "rank", "ligne", later=True
+    )
     path = work / "distinct.parquet"
     column = "drop_reason" if declared.drop else "reject_reason"
-    staged.join(later.lazy(), on=["rank", "ligne"], how="left", maintain_order="left").with_columns(
+    staged.join(
+        later_rows.lazy(), on=["rank", "ligne"], how="left", maintain_order="left"
+    ).with_columns(
         pl.when("later").then(pl.lit(declared.reason)).otherwise(column).alias(column),
         detail=pl.when("later").then(_SHOWN).otherwise("detail"),
     ).drop("later", _SHOWN, *orders).sink_parquet(path, maintain_order=True)
@@ -202,71 +223,93 @@ def leave_out_repeated(staged: pl.LazyFrame, declared: RepeatedIds, work: Path) 
 def register_rows(
     staged: pl.LazyFrame, parts: Sequence[FilePart], detail: Mapping[str, int] | None = None
 ) -> RegisterRows:
-    """Companies, rejected rows and counts of the `staged` rows of `parts`."""
-    rows, gone = merge_files(staged) if len(parts) > 1 else (staged, 0)
+    """The companies, rejected rows and counts of an import; rows of a company in several files are merged first.
+
+    Args:
+        staged: the rows of all `parts`, as `stage_rows` wrote them.
+        detail: counts of things that are not rows, such as joined values without a company; for the report.
+    """
+    rows, merged_count = merge_files(staged) if len(parts) > 1 else (staged, 0)
     return RegisterRows(
         stems=tuple(dict.fromkeys(part.stem for part in parts)),
-        kept=kept_rows(rows),
+        kept=canonical_rows(rows),
         rejected=rejected_rows(rows),
-        counts=count_rows(staged, rows, gone, parts, detail or {}),
+        counts=count_rows(staged, rows, merged_count, parts, detail or {}),
     )
 
 
 def merge_files(staged: pl.LazyFrame) -> tuple[pl.LazyFrame, int]:
-    """Merge each company that several files hold; return the rows and the number merged away.
+    """Merge the rows of a company in several files; return the rows, and the number of rows merged into others.
 
-    A company keeps its first place. Of each field the first non-null value in file order wins.
+    The newest row stays in its place, and its empty fields are filled from the next newest rows. Fields that belong
+    together, such as an amount and its currency, are filled from one row. Rejected rows are not merged. A dropped row
+    fills no field of a company, but the company is dropped if its newest row is.
     """
-    shared = _shared_ids(staged)
+    is_good = _reject_reason().is_null()
+    shared = _shared_ids(staged.filter(is_good))
     if shared.is_empty():
         return staged, 0
-    fields = [name for name in COMPANIES if name not in _COMPANY]
-    several = staged.join(shared.lazy(), on=_COMPANY, how="semi").sort("rank")
-    united = several.group_by(_COMPANY, maintain_order=True).agg(
-        pl.col("rank").first().alias("first_rank"),
-        *(pl.col(name).drop_nulls().first().alias(f"{name}_merged") for name in fields),
+    merged_columns = [name for name in COMPANIES if name not in _COMPANY]
+    rows_to_merge = staged.filter(is_good).join(shared.lazy(), on=_COMPANY, how="semi")
+    newest_first = rows_to_merge.sort(_AGE, descending=True, nulls_last=True)
+    merged_values = newest_first.group_by(_COMPANY, maintain_order=True).agg(
+        pl.col("rank").first().alias("newest_rank"),
+        *(
+            pl.col(name).filter(_is_kept() & pl.any_horizontal(pl.col(leading).is_not_null())).first()
+            .alias(f"{name}_merged")
+            for leading, group in field_groups(merged_columns)
+            for name in group
+        ),
+    )  # fmt: skip
+    joined = staged.join(merged_values, on=_COMPANY, how="left", maintain_order="left")
+    is_merged = is_good & pl.col("newest_rank").is_not_null()
+    is_kept = ~is_merged | (pl.col("rank") == pl.col("newest_rank"))
+    one_row_each = joined.filter(is_kept).with_columns(
+        pl.when(is_merged).then(f"{name}_merged").otherwise(name).alias(name)
+        for name in merged_columns
     )
-    joined = staged.join(united, on=_COMPANY, how="left", maintain_order="left")
-    first = pl.col("first_rank").is_null() | (pl.col("rank") == pl.col("first_rank"))
-    one_each = joined.filter(first).with_columns(
-        pl.coalesce(pl.col(f"{name}_merged"), pl.col(name)).alias(name) for name in fields
-    )
-    gone = joined.select((~first).sum()).collect(engine="streaming").item()
-    return one_each.select(list(staged.collect_schema())), int(gone)
+    merged_count = joined.select((~is_kept).sum()).collect(engine="streaming").item()
+    return one_row_each.select(list(staged.collect_schema())), int(merged_count)
 
 
-def kept_rows(rows: pl.LazyFrame) -> pl.LazyFrame:
+def canonical_rows(rows: pl.LazyFrame) -> pl.LazyFrame:
     """The canonical columns of the rows that are neither dropped nor rejected."""
-    return rows.filter(_is_good()).select(list(COMPANIES))
+    return rows.filter(_is_kept()).select(list(COMPANIES))
 
 
 def rejected_rows(rows: pl.LazyFrame) -> pl.LazyFrame:
-    """The rows that cannot be kept, or have no identifier or name, in the columns of REJECTED."""
-    faulty = rows.filter(pl.col("drop_reason").is_null() & _fault().is_not_null())
-    return faulty.with_columns(motif=_fault()).select(list(REJECTED))
+    """The rejected rows, including those without an identifier or a name, in the columns of REJECTED."""
+    faulty = rows.filter(pl.col("drop_reason").is_null() & _reject_reason().is_not_null())
+    return faulty.with_columns(motif=_reject_reason()).select(list(REJECTED))
 
 
 def count_rows(
     staged: pl.LazyFrame,
     rows: pl.LazyFrame,
-    gone: int,
+    merged_count: int,
     parts: Sequence[FilePart],
     detail: Mapping[str, int],
 ) -> RowCounts:
-    """Account for every row: `staged` before the merge of files, `rows` after it."""
-    good = staged.filter(_is_good())
-    noted = _tally(good, "note", "note_value")
+    """Count every row as kept, dropped, rejected or merged.
+
+    Args:
+        staged: the rows before the merge of files.
+        rows: the rows after the merge, which has removed `merged_count` rows.
+        detail: counts of things that are not rows, for the report.
+    """
+    kept_rows = staged.filter(_is_kept())
+    noted = _count_with_examples(kept_rows, "note", "note_value")
     for column in staged.collect_schema():
         if column.startswith(_UNREAD):
             reason = pl.when(pl.col(column).is_not_null()).then(pl.lit(column[len(_UNREAD) :]))
-            noted |= _tally(good.with_columns(unread=reason), "unread", column)
-    encodings = {f"{part.name} en cp1252": 1 for part in parts if part.is_cp1252}
+            noted |= _count_with_examples(kept_rows.with_columns(unread=reason), "unread", column)
+    encodings = {note: n for part in parts for note, n in part.encoding_note.items()}
     return RowCounts(
         read=row_count(staged),
-        kept=row_count(kept_rows(rows)),
+        kept=row_count(canonical_rows(rows)),
         dropped=reason_counts(rows, "drop_reason"),
         rejected=reason_counts(rejected_rows(rows), "motif"),
-        merged=gone,
+        merged=merged_count,
         noted={reason: n for reason, (n, _) in noted.items()} | encodings,
         examples={reason: values for reason, (_, values) in noted.items() if values},
         detail=detail,
@@ -274,51 +317,69 @@ def count_rows(
 
 
 def _map_rows(part: FilePart, rank: int, frame: pl.LazyFrame, entity: Entity) -> pl.LazyFrame:
+    """The rows of a file in the columns of a staged row; rows that are not companies get a reason to reject.
+
+    Args:
+        rank: the number of the file in the import.
+    """
     canonical = {
         name: entity.columns.get(name, pl.lit(None)).cast(dtype)
         for name, dtype in COMPANIES.items()
     }
-    beside = {
+    added = {
         "fichier": pl.lit(part.name),
         "ligne": pl.col("ligne"),
         "rank": pl.lit(rank),
+        "record_day": pl.when(canonical["date_source"] <= file_set.latest_date()).then(
+            canonical["date_source"]
+        ),
         "drop_reason": entity.drop_reason,
         "reject_reason": entity.reject_reason,
         "detail": entity.detail,
         "note": entity.note,
         "note_value": entity.note_value,
     }
-    typed = {name: beside[name].cast(dtype) for name, dtype in _STAGED.items()}
+    typed = {name: added[name].cast(dtype) for name, dtype in _STAGED.items()}
     unread = {_UNREAD + reason: value.cast(pl.String) for reason, value in entity.unread.items()}
-    order = {f"{_ORDER}{n}": rank for n, rank in enumerate(entity.order)}
+    order = {f"{_ORDER}{n}": value for n, value in enumerate(entity.order)}
     repeated = {_SHOWN: entity.repeated.cast(pl.String)} if order else {}
     mapped = frame.select(**canonical, **typed, **unread, **order, **repeated)
     identity = pl.col("id"), pl.col("nom")
-    is_end = (pl.col("ligne") == pl.lit(part.count, pl.Int64)) & pl.all_horizontal(
+    is_last_without_place = (pl.col("ligne") == pl.lit(part.count, pl.Int64)) & pl.all_horizontal(
         pl.col(_PLACE_AND_DAY).is_null()
     )
-    is_other = pl.col("reject_reason").is_null() & (
-        is_no_company(pl.col("iso2"), *identity) | is_trailer(*identity, pl.col("ligne"), is_end)
+    is_not_company = pl.col("reject_reason").is_null() & (
+        is_no_company(pl.col("iso2"), *identity)
+        | is_trailer(*identity, pl.col("ligne"), is_last_without_place)
     )
     return mapped.with_columns(
-        reject_reason=pl.when(is_other).then(pl.lit(NO_COMPANY)).otherwise("reject_reason"),
-        detail=pl.when(is_other).then("id").otherwise("detail"),
+        reject_reason=pl.when(is_not_company).then(pl.lit(NO_COMPANY)).otherwise("reject_reason"),
+        detail=pl.when(is_not_company).then("id").otherwise("detail"),
     )
 
 
 def _shared_ids(staged: pl.LazyFrame) -> pl.DataFrame:
-    """The companies that several files hold, each file once."""
-    per_file = staged.filter(pl.col("id").is_not_null()).group_by(*_COMPANY, "rank").len()
-    per_id = per_file.group_by(_COMPANY).agg(files=pl.len(), most=pl.col("len").max())
-    shared = per_id.filter((pl.col("files") > 1) & (pl.col("most") == 1))
+    """The `iso2` and `id` of the companies that are in several files, and kept from no file twice.
+
+    Kept rows of one file are never merged, because two of them with one identifier are a fault of the register (E3).
+    """
+    per_file = (
+        staged.filter(pl.col("id").is_not_null())
+        .group_by(*_COMPANY, "rank")
+        .agg(kept=pl.col("drop_reason").is_null().sum())
+    )
+    per_id = per_file.group_by(_COMPANY).agg(files=pl.len(), most_in_file=pl.col("kept").max())
+    shared = per_id.filter((pl.col("files") > 1) & (pl.col("most_in_file") <= 1))
     return shared.select(_COMPANY).collect(engine="streaming")
 
 
-def _is_good() -> pl.Expr:
-    return pl.col("drop_reason").is_null() & _fault().is_null()
+def _is_kept() -> pl.Expr:
+    """Whether a staged row is neither dropped nor rejected."""
+    return pl.col("drop_reason").is_null() & _reject_reason().is_null()
 
 
-def _fault() -> pl.Expr:
+def _reject_reason() -> pl.Expr:
+    """The reason to reject a staged row: its own reason, or a missing identifier or name; null for a good row."""
     return (
         pl.when(pl.col("reject_reason").is_not_null())
         .then(pl.col("reject_reason"))
@@ -329,13 +390,15 @@ def _fault() -> pl.Expr:
     )
 
 
-def _tally(rows: pl.LazyFrame, reason: str, example: str) -> dict[str, tuple[int, tuple[str, ...]]]:
-    """For each value of the column `reason`: its count, and the smallest values of `example`."""
-    found = (
+def _count_with_examples(
+    rows: pl.LazyFrame, reason: str, example: str
+) -> dict[str, tuple[int, tuple[str, ...]]]:
+    """For each value of the column `reason`: its count, and at most EXAMPLES values of `example`, the smallest ones."""
+    counts = (
         rows.filter(pl.col(reason).is_not_null())
         .group_by(reason)
         .agg(n=pl.len(), examples=pl.col(example).drop_nulls().unique().bottom_k(EXAMPLES).sort())
         .sort(reason)
         .collect(engine="streaming")
     )
-    return {name: (n, tuple(examples)) for name, n, examples in found.iter_rows()}
+    return {name: (n, tuple(examples)) for name, n, examples in counts.iter_rows()}

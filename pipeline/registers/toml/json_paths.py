@@ -1,17 +1,18 @@
-"""Paths into a published record, and the check that no key of it is unknown.
+"""Paths to values in a published record, and the check that a record has no undeclared key.
 
-A path names keys from the outside in, parted by `/`. Where a key holds a list, the first element
-counts, unless the path says otherwise:
+A path has keys from the outside in, separated by `/`. If the value under a key is a list, its first element counts,
+unless the path says otherwise:
 
     forretningsadresse/poststed            the value, or null
     names[type=1,endDate=]/name            of the first element with type 1 and without endDate
     names[endDate]/name[]                  of every element that has an endDate: a list of text
-    previous_names[]/company_name          of every element
-    aktivitet                              a list of scalars is joined to one text
-    activities[]/division+class            several keys of one object, joined; null without one of them
+    previous_names[]/company_name          of every element: a list of text
+    aktivitet                              if the value is a list of scalars: one text that joins the scalars
+    activities[]/division+class            the values of two keys of one object, joined; null if one is missing
+    proceedings/bankruptcy?                the text "true" if the key has a value of any shape, or null
 
-A record has no header, so its keys are held to the declared paths one record at a time: a key that
-is neither used nor ignored stops the import with its path.
+A record has no header, so the keys of each record are compared with the declared paths: a key that
+is neither used nor ignored stops the import with a message that contains the path of the key.
 """
 
 import re
@@ -23,32 +24,56 @@ from pydantic import Field
 
 from pipeline.registers.register import NO_DAY
 
-SEPARATOR: Final = "/"
-REST: Final = "*"
-PLUS: Final = "+"
-_NO_DAY: Final = re.compile(NO_DAY)  # an end on such a day is no end
+SEPARATOR: Final = "/"  # between the keys of a path
+REST: Final = "*"  # the end of an ignored path: any end of a key
+PLUS: Final = "+"  # between several keys of one object, whose values are joined
+PRESENCE: Final = "?"  # the end of a path that only says whether there is a value
+# Reasons to reject a record.
+NO_OBJECT: Final = "valeur qui n'est pas un objet"
+NO_TEXT: Final = "objet à la place d'une valeur"
+_NO_DAY: Final = re.compile(NO_DAY)  # a test reads such a placeholder date as an empty text
 
-Value = Any
-Tree = Mapping[str, "Tree | None"]  # None: the value under the key is not looked into
+JsonValue = Any
+# The keys that an object may have, each with the keys of the object under it; None: that object is not checked.
+AllowedKeys = Mapping[str, "AllowedKeys | None"]
 
 
 class PathError(ValueError):
-    """A path cannot be read, or a record does not have the declared shape."""
+    """A path is malformed."""
+
+
+class ShapeError(Exception):
+    """A record does not have the declared shape: `value` is there in place of an object, or of a text.
+
+    Attributes:
+        reason: the reason to reject the record.
+    """
+
+    def __init__(self, value: "JsonValue") -> None:
+        super().__init__(repr(value))
+        self.value = value
+        self.reason = NO_TEXT if isinstance(value, dict) else NO_OBJECT
 
 
 class Step(NamedTuple):
-    """A key of a path; `tests` select elements of a list; `every` takes all of them."""
+    """One key of a path.
+
+    Attributes:
+        tests: conditions (key, value) on the elements of the list under `key`. The value None matches any value but an
+            empty one; an empty text matches a missing value.
+        every: whether the path continues in every element of the list, not only in the first.
+    """
 
     key: str
-    tests: tuple[tuple[str, str | None], ...]  # null: the key has some value
+    tests: tuple[tuple[str, str | None], ...]
     every: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Path:
-    """A compiled path. `joined` stands between the scalars of a list, and between several keys.
+class RecordPath:
+    """A compiled path. `joined` separates the scalars of a list, and the values of several keys.
 
-    >>> Path("names[type=1,endDate=]/name").steps[0]
+    >>> RecordPath("names[type=1,endDate=]/name").steps[0]
     Step(key='names', tests=(('type', '1'), ('endDate', '')), every=False)
 
     Raises:
@@ -60,123 +85,151 @@ class Path:
     steps: tuple[Step, ...] = field(init=False)
 
     def __post_init__(self) -> None:
+        """Parse the path."""
         object.__setattr__(self, "steps", _steps(self.text))
 
     @property
     def is_list(self) -> bool:
-        """Whether the path gives a list of text; a path gives one text otherwise."""
+        """Whether the path leads to a list of text; otherwise it leads to one text."""
         return any(step.every for step in self.steps)
 
-    def reader(self) -> Callable[[Value], Any]:
-        """A function from a record to the text, or list of text, that the path leads to.
+    def reader(self) -> Callable[[JsonValue], Any]:
+        """A function that returns the text, or list of text, that the path leads to in a record.
 
-        The function raises PathError where the value is an object.
+        The function raises ShapeError if the value is an object, or if another value is in place of an object.
         """
+        # A path of keys without tests needs only `_plain_value`, which does less work for each record.
         steps, joined = self.steps, self.joined
+        if self.text.endswith(PRESENCE):
+            return lambda record: "true" if _value_at_steps(record, steps) else None
         if self.is_list:
             return lambda record: _texts_under(record, steps, joined) or None
         if any(step.tests or PLUS in step.key for step in steps):
-            return lambda record: _text(_walk(record, steps), joined)
+            return lambda record: _text(_value_at_steps(record, steps), joined)
         keys = [step.key for step in steps]
         return lambda record: _text(_plain_value(record, keys), joined)
 
 
 def _steps(text: str) -> tuple[Step, ...]:
+    """The steps of a path: its keys, each with the conditions in brackets on the elements of its array.
+
+    Raises:
+        PathError: a step without a key, or a bracket that is not closed.
+    """
     steps = []
-    for part in text.split(SEPARATOR):
-        key, bracket, inside = part.partition("[")
+    for step_text in text.removesuffix(PRESENCE).split(SEPARATOR):
+        key, bracket, inside = step_text.partition("[")
         if not key or (bracket and not inside.endswith("]")):
-            raise PathError(f"{text!r} is no path: write a/b, a[k=v]/b or a[]/b")
+            raise PathError(f"{text!r} is not a path: write a/b, a[k=v]/b or a[]/b")
         inside = inside.removesuffix("]")
+        # `key=value` tests for that value, `key` alone for any value; empty brackets mean every element.
         tests = [test.partition("=") for test in inside.split(",") if test]
-        wanted = tuple((k, value if equals else None) for k, equals, value in tests)
-        steps.append(Step(key, wanted, bool(bracket) and not tests))
+        conditions = tuple((name, value if equals else None) for name, equals, value in tests)
+        steps.append(Step(key, conditions, bool(bracket) and not tests))
     return tuple(steps)
 
 
-def tree(used: Iterable[Path], ignored: Iterable[str]) -> Tree:
-    """The keys that a record may have, from the paths used and the paths ignored.
+def allowed_keys(used: Iterable[RecordPath], ignored: Iterable[str]) -> AllowedKeys:
+    """The keys that a record may have, from the used paths and the ignored paths.
 
-    An ignored path covers everything below it; a trailing `*` stands for the rest of a key.
+    An ignored path also ignores all keys below its end; a trailing `*` matches any end of a key.
 
     Raises:
-        PathError: one path ends where another one goes on.
+        PathError: a path ends at a key at which another path continues, or a key is both ignored and used.
     """
     root: dict[str, Any] = {}
     for path in used:
         node = root
         for step in path.steps[:-1]:
-            node = _child(node, step.key, path.text)
+            node = _keys_below(node, step.key, path.text)
             for key, _ in step.tests:
                 node.setdefault(key, None)
         for key in path.steps[-1].key.split(PLUS):
             node.setdefault(key, None)
     for text in ignored:
-        *outer, last = text.split(SEPARATOR)
+        *outer_keys, last_key = text.split(SEPARATOR)
         node = root
-        for key in outer:
-            node = _child(node, key, text)
-        if last in node:
-            raise PathError(f"{text!r} is ignored and used; say one of them")
-        node[last] = None
+        for key in outer_keys:
+            node = _keys_below(node, key, text)
+        if last_key in node:
+            raise PathError(f"{text!r} is both ignored and used; remove one of them")
+        node[last_key] = None
     return root
 
 
-def _child(node: dict[str, Any], key: str, text: str) -> dict[str, Any]:
+def _keys_below(node: dict[str, Any], key: str, text: str) -> dict[str, Any]:
+    """The allowed keys below `key` of `node`; none yet if `key` is new. `text` is the path, for the message."""
     child = node.setdefault(key, {})
     if child is None:
         raise PathError(
-            f"{text!r} goes on below a path that ends at {key!r}; leave one of them out"
+            f"{text!r} continues below a path that ends at {key!r}; leave one of them out"
         )
     assert isinstance(child, dict)
     return child
 
 
-def unknown_key(record: Value, known: Tree) -> str | None:
-    """The path of the first key of `record` that is not in `known`; null if there is none."""
+def unknown_key(record: JsonValue, allowed: AllowedKeys) -> str | None:
+    """The path of the first key of `record` that is not in `allowed`; None if there is no such key."""
     if isinstance(record, list):
-        return next((found for item in record if (found := unknown_key(item, known))), None)
+        return next((path for item in record if (path := unknown_key(item, allowed))), None)
     if not isinstance(record, dict):
         return None
-    if not record.keys() <= known.keys() and (key := _first_unknown(record, known)):
+    if not record.keys() <= allowed.keys() and (key := _first_unknown_key(record, allowed)):
         return key
     for key, value in record.items():
-        below = known.get(key)
-        if below is not None and value and (found := unknown_key(value, below)):
-            return f"{key}{SEPARATOR}{found}"
+        keys_below = allowed.get(key)
+        if keys_below is not None and value and (path := unknown_key(value, keys_below)):
+            return f"{key}{SEPARATOR}{path}"
     return None
 
 
-def _first_unknown(record: Mapping[str, Value], known: Tree) -> str | None:
-    stems = tuple(key[:-1] for key in known if key.endswith(REST))
-    return next((key for key in record if key not in known and not key.startswith(stems)), None)
+def _first_unknown_key(record: Mapping[str, JsonValue], allowed: AllowedKeys) -> str | None:
+    """The first key of an object that is not allowed, not even by a trailing `*`; None if there is no such key."""
+    stems = tuple(key[:-1] for key in allowed if key.endswith(REST))
+    return next((key for key in record if key not in allowed and not key.startswith(stems)), None)
 
 
-def _plain_value(value: Value, keys: Iterable[str]) -> Value:
+def _plain_value(value: JsonValue, keys: Iterable[str]) -> JsonValue:
+    """The value that `keys` lead to, through the first element of each list; None if a key is missing."""
     for key in keys:
         if isinstance(value, list):
             value = value[0] if value else None
         if not isinstance(value, dict):
+            _refuse_value(value)
             return None
         value = value.get(key)
     return value
 
 
-def _walk(value: Value, steps: Iterable[Step]) -> Value:
+def _value_at_steps(value: JsonValue, steps: Iterable[Step]) -> JsonValue:
+    """The value that `steps` lead to, through the first matching element of each list; None if a key is missing."""
     for step in steps:
         if isinstance(value, list):
             value = value[0] if value else None
         if not isinstance(value, dict):
+            _refuse_value(value)
             return None
         value = _select(value, step)
     return value
 
 
-def _select(record: Mapping[str, Value], step: Step) -> Value:
-    """The value of a step in an object: that of its key, or those of several, which are joined."""
+def _refuse_value(value: JsonValue) -> None:
+    """Raise ShapeError for a value in place of an object, unless the value is empty."""
+    if value not in (None, "", []):
+        raise ShapeError(value)
+
+
+def _select(record: Mapping[str, JsonValue], step: Step) -> JsonValue:
+    """The value that one step leads to in an object.
+
+    Several keys give the list of their values, or None if one is missing. Tests give the list of matching elements.
+
+    Raises:
+        ShapeError: an element to test is not an object.
+    """
     if PLUS in step.key:
-        several = [record.get(key) for key in step.key.split(PLUS)]
-        return None if None in several else several
+        values = [record.get(key) for key in step.key.split(PLUS)]
+        return None if None in values else values
     value = record.get(step.key)
     if not step.tests or value is None:
         return value
@@ -184,26 +237,39 @@ def _select(record: Mapping[str, Value], step: Step) -> Value:
     return [item for item in items if all(_matches(item, *test) for test in step.tests)]
 
 
-def _matches(item: Value, key: str, wanted: str | None) -> bool:
-    found = item.get(key)
-    text = "" if found is None or _NO_DAY.match(str(found)) else str(found)
-    return bool(text) if wanted is None else text == wanted
+def _matches(item: JsonValue, key: str, expected: str | None) -> bool:
+    """Whether an element of a list passes a test: any value if `expected` is None, else the text `expected`.
+
+    Raises:
+        ShapeError: the element is not an object.
+    """
+    if not isinstance(item, dict):
+        raise ShapeError(item)
+    value = item.get(key)
+    text = "" if value is None or _NO_DAY.match(str(value)) else str(value)
+    return bool(text) if expected is None else text == expected
 
 
-def _texts_under(value: Value, steps: tuple[Step, ...], joined: str) -> list[str]:
-    """The texts under every element that the steps lead to, in their order."""
+def _texts_under(value: JsonValue, steps: tuple[Step, ...], joined: str) -> list[str]:
+    """The texts of every element that the steps lead to, in the order of the record."""
     if not steps:
         text = _text(value, joined)
         return [text] if text is not None else []
     if isinstance(value, list):
         return [text for item in value for text in _texts_under(item, steps, joined)]
     if not isinstance(value, dict):
+        _refuse_value(value)
         return []
-    step, *rest = steps
-    return _texts_under(_select(value, step), tuple(rest), joined)
+    step, *steps_below = steps
+    return _texts_under(_select(value, step), tuple(steps_below), joined)
 
 
-def _text(value: Value, joined: str) -> str | None:
+def _text(value: JsonValue, joined: str) -> str | None:
+    """The text of a scalar, or of a list of scalars separated by `joined`; None for an empty value.
+
+    Raises:
+        ShapeError: the value is an object with keys.
+    """
     if value is None:
         return None
     if isinstance(value, str):
@@ -214,6 +280,6 @@ def _text(value: Value, joined: str) -> str | None:
         return joined.join(t for item in value if (t := _text(item, joined)) is not None) or None
     if isinstance(value, dict):
         if value:
-            raise PathError(f"an object with {', '.join(value)} stands where a value was expected")
+            raise ShapeError(value)
         return None
     return str(value)

@@ -1,13 +1,14 @@
 """The main rows of a declared register: trimmed, joined to the other kinds, with derived columns.
 
-`store_join` stores what a join brings, and `main_rows` gives the rows of one main file with all of it, as lazy plans
-over pieces of the file. A row keeps its place in the file.
+`store_join` stores the rows of a join. `main_rows` returns the rows of one main file with all joined columns, as lazy
+plans over pieces of the file. A row keeps its place in the file.
 
-Invariant: memory does not grow with the rows. A join of few rows is held whole by each plan. Of more rows, a plan looks
-up those of its piece; a file and its join that are both sorted by the key, as registers publish them, are read once.
+Invariant: memory does not grow with the number of rows. A plan holds all rows of a small join; of a large join it holds
+only the rows with the keys of its piece. If the main file and the join are both sorted by the key, as registers publish
+them, both are read once.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -17,24 +18,26 @@ import polars as pl
 from pipeline import seeds
 from pipeline.canonical import TEXT, InputError
 from pipeline.registers.register import row_count, rows_within
-from pipeline.registers.toml import sql
+from pipeline.registers.toml import spellings, sql
 from pipeline.registers.toml.declaration import Declaration, Join
 from pipeline.registers.toml.source_file import FilePart
+from pipeline.stages import text_cleaning
 from seeds import TABLES
 
 FILE: Final = "fichier"  # the column with the name of the published file
-PIECE: Final = 1 << 19  # main rows whose joined rows are looked up at once, at most
-_ROW: Final = 1_000  # bytes of such a row
-_FEW: Final = 1 << 20  # joined rows that a plan holds whole
+PIECE: Final = 1 << 19  # the most main rows of a piece, with which one plan joins a large join
+_ROW_BYTES: Final = 1_000  # estimated bytes of memory of a main row with its joined columns
+# A join of at most so many rows is small: each plan holds it in memory.
+_MOST_SMALL_JOIN_ROWS: Final = 1 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class StoredJoin:
-    """What a join brings, in the work folder.
+    """The rows of a join, in the work folder.
 
     Attributes:
-        rows: one row per key where they are few, else all rows.
-        is_large: whether the rows are more than a plan may hold.
+        rows: one row per key of a small join; all rows of a large one.
+        is_large: whether the join has more than _MOST_SMALL_JOIN_ROWS rows.
     """
 
     join: Join
@@ -42,41 +45,55 @@ class StoredJoin:
     is_large: bool
 
     def add_to(self, main: pl.LazyFrame, piece: pl.LazyFrame) -> pl.LazyFrame:
-        """The rows of `main`, which is `piece` with the columns of earlier joins, with those of this one."""
-        ours, theirs = list(self.join.on), list(self.join.on.values())
-        has_keys = set(ours) <= set(piece.collect_schema())
-        keys = (piece if has_keys else main).select(
-            ours
-        )  # of the piece, so as to join no earlier one again
-        found = self._rows_of(keys) if self.is_large else self.rows
-        return main.join(found, left_on=ours, right_on=theirs, how="left", maintain_order="left")
+        """Add the columns of this join to `main`.
 
-    def count_orphans(self, main: pl.LazyFrame, ours: Sequence[str]) -> int:
-        """Count the keys that no row of `main` has in its columns `ours`."""
-        theirs = list(self.join.on.values())
-        alone = self.rows.select(theirs).unique()
-        alone = alone.join(main.select(ours), left_on=theirs, right_on=ours, how="anti")
-        return row_count(alone)
+        Args:
+            main: the rows with the columns of earlier joins.
+            piece: the same rows without these columns.
+        """
+        main_keys, join_keys = list(self.join.on), list(self.join.on.values())
+        # The keys are read from `main` only if an earlier join adds them, because its plan computes the earlier joins.
+        has_keys = set(main_keys) <= set(piece.collect_schema())
+        keys = (piece if has_keys else main).select(main_keys)
+        join_rows = self._rows_of(keys) if self.is_large else self.rows
+        return main.join(
+            join_rows, left_on=main_keys, right_on=join_keys, how="left", maintain_order="left"
+        )
+
+    def count_orphans(self, main: pl.LazyFrame, main_keys: Sequence[str]) -> int:
+        """Count the keys of the join that no row of `main` has in its columns `main_keys`."""
+        join_keys = list(self.join.on.values())
+        orphan_keys = self.rows.select(join_keys).unique()
+        orphan_keys = orphan_keys.join(
+            main.select(main_keys), left_on=join_keys, right_on=main_keys, how="anti"
+        )
+        return row_count(orphan_keys)
 
     def _rows_of(self, keys: pl.LazyFrame) -> pl.LazyFrame:
-        """One row for each of `keys`. The range of the first lets Polars leave out the row groups of others."""
-        ours, theirs = list(self.join.on), list(self.join.on.values())
-        first = pl.col(ours[0])
-        ends = keys.select(low=first.min(), high=first.max()).collect().row(0)
-        low, high = (pl.lit(end, pl.String) for end in ends)
-        near = self.rows.filter(pl.col(theirs[0]).is_between(low, high))
-        wanted = near.join(keys, left_on=theirs, right_on=ours, how="semi", maintain_order="left")
-        return _one_per_key(self.join, wanted)
+        """One row of the join per key of `keys`.
+
+        The rows are first filtered by the range of the first key column, so that Polars skips the other row groups
+        of the Parquet file.
+        """
+        main_keys, join_keys = list(self.join.on), list(self.join.on.values())
+        first_key = pl.col(main_keys[0])
+        key_range = keys.select(low=first_key.min(), high=first_key.max()).collect().row(0)
+        low, high = (pl.lit(end, pl.String) for end in key_range)
+        rows_in_range = self.rows.filter(pl.col(join_keys[0]).is_between(low, high))
+        matching = rows_in_range.join(
+            keys, left_on=join_keys, right_on=main_keys, how="semi", maintain_order="left"
+        )
+        return _group_by_key(self.join, matching)
 
 
 def store_join(
     declared: Declaration, join: Join, parts: Sequence[FilePart], path: Path
 ) -> StoredJoin:
-    """Store what a join brings in `path`: every plan reads it, and its source is no longer held."""
+    """Store the rows of a join in `path`, so that no plan computes them again."""
     rows = store_rows(_joined_rows(declared, join, parts), path)
-    if row_count(rows) > _FEW:
+    if row_count(rows) > _MOST_SMALL_JOIN_ROWS:
         return StoredJoin(join, rows, is_large=True)
-    one_each = store_rows(_one_per_key(join, rows), path.with_suffix(".keys.parquet"))
+    one_each = store_rows(_group_by_key(join, rows), path.with_suffix(".keys.parquet"))
     return StoredJoin(join, one_each, is_large=False)
 
 
@@ -90,71 +107,98 @@ def main_rows(
     """The main rows of one file with the joined and derived columns, in pieces that fit in `memory` bytes.
 
     Args:
-        path: where the rows are stored if they are read in more than one piece.
+        path: the file to store the rows in if a join is large, and the rows are read in several pieces.
     """
     rows = _rows_of_part(declared, part).with_columns(pl.lit(part.name).alias(FILE))
     if not any(join.is_large for join in joins):
-        return [_with_columns(declared, rows, joins)]
+        return [_join_columns(declared, rows, joins)]
     stored = store_rows(rows, path)
-    piece = rows_within(memory, _ROW, PIECE)
+    piece = rows_within(memory, _ROW_BYTES, PIECE)
     starts = range(0, max(row_count(stored), 1), piece)
-    return [_with_columns(declared, stored.slice(start, piece), joins) for start in starts]
+    return [_join_columns(declared, stored.slice(start, piece), joins) for start in starts]
 
 
-def _with_columns(
+def _join_columns(
     declared: Declaration, frame: pl.LazyFrame, joins: Sequence[StoredJoin]
 ) -> pl.LazyFrame:
     """The rows with the joined and derived columns."""
     piece = frame
     for join in joins:
         frame = join.add_to(frame, piece)
-    place = sql.Place(declared.source, "derived")
+    codes = spellings.compared_codes(declared)
+    toml_table = sql.TomlTable(declared.source, "derived")
     for name, derived in declared.derived.items():
-        read = sql.expression(derived.sql, place.at_key(name), frame.collect_schema())
+        value = sql.expression(derived.sql, toml_table.key_path(name), frame.collect_schema())
         if derived.extract:
-            read = read.str.extract(derived.extract)
-        frame = frame.with_columns((read if _is_list(frame, read) else sql.text(read)).alias(name))
+            value = value.str.extract(derived.extract)
+        frame = frame.with_columns(
+            (value if _is_list(frame, value) else sql.as_text(value)).alias(name)
+        )
         if derived.codes:
             frame = _replace_codes(frame, name, _labels(declared, derived.codes))
+        frame = _respell(frame, [name], codes)
     return frame
 
 
-def _is_list(frame: pl.LazyFrame, read: pl.Expr) -> bool:
-    return isinstance(frame.select(read).collect_schema().dtypes()[0], pl.List)
+def _respell(
+    frame: pl.LazyFrame, names: Iterable[str], codes: Mapping[str, Collection[str]]
+) -> pl.LazyFrame:
+    """The rows with a code of `codes` for each other spelling of it, in the columns `names` that are texts."""
+    schema = frame.collect_schema()
+    return frame.with_columns(
+        spellings.respell(name, codes[name])
+        for name in names
+        if name in codes and schema[name] == TEXT
+    )
+
+
+def _is_list(frame: pl.LazyFrame, expression: pl.Expr) -> bool:
+    """Whether an expression over `frame` gives lists."""
+    return isinstance(frame.select(expression).collect_schema().dtypes()[0], pl.List)
 
 
 def _rows_of_part(declared: Declaration, part: FilePart) -> pl.LazyFrame:
-    """The rows of one file as its kind wants them: renamed, padded, filtered, one for each key."""
+    """The rows of one file as its kind declares: renamed, padded, respelled, computed, filtered, one row per key."""
     kind, frame = part.kind, part.rows
-    place = sql.Place(declared.source, f"file.{kind.name}")
+    toml_table = sql.TomlTable(declared.source, f"file.{kind.name}")
     frame = frame.rename(dict(kind.rename))
     texts = [name for name, dtype in frame.collect_schema().items() if dtype == TEXT]
-    frame = sql.without_placeholder_days(frame, sorted(set(texts) - _dates(declared)))
-    frame = frame.with_columns(pl.col(name).str.zfill(width) for name, width in kind.pad.items())
-    for name, (column, is_list) in kind.columns.items():
+    frame = sql.null_placeholder_days(frame, sorted(set(texts) - _date_columns(declared)))
+    identifying = spellings.identifying_columns(declared) - kind.pad.keys()
+    frame = frame.with_columns(
+        text_cleaning.drop_float_ending(pl.col(name)) for name in texts if name in identifying
+    ).with_columns(spellings.pad_number(name, width) for name, width in kind.pad.items())
+    codes = spellings.compared_codes(declared)
+    frame = _respell(frame, texts, codes)
+    for name, (sql_texts, is_list) in kind.columns.items():
         columns = frame.collect_schema()
-        read = [sql.expression(text, place.at_key(name), columns) for text in column]
-        made = sql.texts(read, columns) if is_list else sql.text(read[0])
-        frame = frame.with_columns(made.alias(name))
+        expressions = [
+            sql.expression(text, toml_table.key_path(name), columns) for text in sql_texts
+        ]
+        value = sql.as_texts(expressions, columns) if is_list else sql.as_text(expressions[0])
+        frame = _respell(frame.with_columns(value.alias(name)), [name], codes)
     if kind.where:
         frame = frame.filter(
-            sql.expression(kind.where, place.at_key("where"), frame.collect_schema())
+            sql.expression(kind.where, toml_table.key_path("where"), frame.collect_schema())
         )
-    return _first_of_each(frame, kind.one_per, place) if kind.one_per else frame
+    return _first_of_each(frame, kind.one_per, toml_table) if kind.one_per else frame
 
 
-def _dates(declared: Declaration) -> set[str]:
-    """The published columns of canonical dates: the mapping counts what it cannot read there."""
+def _date_columns(declared: Declaration) -> set[str]:
+    """The published columns of canonical dates; these keep placeholder days, which `entity` counts as unreadable."""
     texts = [text for column in declared.columns.values() if column.formats for text in column.sql]
     return {name for text in texts for name in pl.sql_expr(text).meta.root_names()}
 
 
-def _first_of_each(frame: pl.LazyFrame, one_per: Sequence[str], place: sql.Place) -> pl.LazyFrame:
+def _first_of_each(
+    frame: pl.LazyFrame, one_per: Sequence[str], toml_table: sql.TomlTable
+) -> pl.LazyFrame:
+    """Keep one row for each value of the first column in `one_per`: the first row by the orders after it."""
     key, *orders = one_per
     columns = frame.collect_schema()
     # Polars 2.1 cannot sort by an integer that SQL made without a type.
     ranks = {
-        f"rang {n}": sql.expression(order, place.at_key("one_per"), columns).cast(pl.Int32)
+        f"rang {n}": sql.expression(order, toml_table.key_path("one_per"), columns).cast(pl.Int32)
         for n, order in enumerate(orders)
     }
     sorted_rows = frame.with_columns(**ranks).sort(list(ranks), maintain_order=True)
@@ -162,41 +206,43 @@ def _first_of_each(frame: pl.LazyFrame, one_per: Sequence[str], place: sql.Place
 
 
 def _joined_rows(declared: Declaration, join: Join, parts: Sequence[FilePart]) -> pl.LazyFrame:
-    """The keys of a join and the columns that it takes or gathers, of all rows that count."""
+    """The rows of `parts` that a join selects, with its keys and the columns that it takes or gathers."""
     keys = list(join.on.values())
-    place = sql.Place(declared.source, f"join.{join.name}")
+    toml_table = sql.TomlTable(declared.source, f"join.{join.name}")
     kind = declared.files[join.file]
-    none = pl.LazyFrame(
+    empty = pl.LazyFrame(
         schema=dict.fromkeys([*keys, *join.take.values(), *join.gather.values()], pl.String())
     )
     frames = [_rows_of_part(declared, part) for part in parts]
     if join.where:
         frames = [
-            frame.filter(sql.expression(join.where, place.at_key("where"), frame.collect_schema()))
+            frame.filter(
+                sql.expression(join.where, toml_table.key_path("where"), frame.collect_schema())
+            )
             for frame in frames
         ]
     if join.one_per:
-        frames = [_first_of_each(frame, join.one_per, place) for frame in frames]
-    wanted = none.collect_schema().names()
+        frames = [_first_of_each(frame, join.one_per, toml_table) for frame in frames]
+    needed = empty.collect_schema().names()
     for frame in frames:
-        if lacking := [name for name in wanted if name not in frame.collect_schema()]:
+        if missing := [name for name in needed if name not in frame.collect_schema()]:
             raise InputError(
-                f"{place.at_key('take')}: {kind.name} has no column {lacking[0]!r}; name one of"
+                f"{toml_table.key_path('take')}: {kind.name} has no column {missing[0]!r}; name one of"
                 f" {', '.join(frame.collect_schema())}"
             )
-    return pl.concat([none, *(frame.select(wanted) for frame in frames)])
+    return pl.concat([empty, *(frame.select(needed) for frame in frames)])
 
 
-def _one_per_key(join: Join, rows: pl.LazyFrame) -> pl.LazyFrame:
-    """One row per key: the first one's columns, and all values of the gathered ones."""
+def _group_by_key(join: Join, rows: pl.LazyFrame) -> pl.LazyFrame:
+    """One row per key: the taken columns of its first row, and all values of the gathered columns."""
     keys = list(join.on.values())
-    taken = [pl.col(theirs).alias(ours) for ours, theirs in join.take.items()]
+    taken = [pl.col(join_name).alias(main_name) for main_name, join_name in join.take.items()]
     if not join.gather:
-        # Not `unique`, which takes four times as long where most keys come once.
+        # `unique` would take four times as long if most keys are unique.
         return rows.filter(pl.struct(keys).is_first_distinct()).select(*keys, *taken)
     gathered = [
-        pl.col(theirs).drop_nulls().unique(maintain_order=True).alias(ours)
-        for ours, theirs in join.gather.items()
+        pl.col(join_name).drop_nulls().unique(maintain_order=True).alias(main_name)
+        for main_name, join_name in join.gather.items()
     ]
     return rows.group_by(keys, maintain_order=True).agg(
         *(column.first() for column in taken), *gathered
@@ -204,12 +250,13 @@ def _one_per_key(join: Join, rows: pl.LazyFrame) -> pl.LazyFrame:
 
 
 def store_rows(rows: pl.LazyFrame, path: Path) -> pl.LazyFrame:
-    """`rows` computed once and stored in `path`; their source is no longer held."""
+    """Compute `rows` and store them in `path`; return a scan of that file, which no longer holds their source."""
     rows.sink_parquet(path, compression="lz4", maintain_order=True)
     return pl.scan_parquet(path)
 
 
 def _labels(declared: Declaration, name: str) -> Mapping[str, str]:
+    """The labels of a code list, by code."""
     codes = declared.codes[name]
     if codes.table is None:
         return codes.values
@@ -218,9 +265,10 @@ def _labels(declared: Declaration, name: str) -> Mapping[str, str]:
 
 
 def _replace_codes(frame: pl.LazyFrame, name: str, labels: Mapping[str, str]) -> pl.LazyFrame:
-    """Replace the codes in column `name` by their labels; the codes stay under `name code`."""
+    """Replace the codes in column `name` with their labels; the codes stay in the column `name code`."""
     code = f"{name} code"
     table = pl.LazyFrame(
         {code: list(labels), name: list(labels.values())}, schema={code: TEXT, name: TEXT}
     )
-    return frame.rename({name: code}).join(table, on=code, how="left", maintain_order="left")
+    coded = frame.with_columns(spellings.respell(name, labels))
+    return coded.rename({name: code}).join(table, on=code, how="left", maintain_order="left")

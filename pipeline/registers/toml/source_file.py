@@ -1,12 +1,12 @@
-"""Published files as scans of text columns, each held to the columns its declaration knows.
+"""Published files as scans of text columns, checked against the declared columns.
 
 Rule (after OpenSanctions): every column of a header and every key of a record is used, ignored with
-a reason, or an error that names it. Columns are found by name, never by position; names are
-stripped, because Companies House publishes some with a leading space.
+a reason, or an error that names it. Columns are found by name, not by position; the names are stripped,
+because Companies House publishes some with a leading space.
 
 Memory holds one chunk of each of two files, whatever their size: the rows of a CSV are copied to the work folder
-(`csv_rows`) and scanned there, records become Parquet files of BATCH rows. The first bytes and the header of a file
-tell its kind, not its name, because people rename downloads.
+(`csv_rows`) and scanned there; records become Parquet files of BATCH rows. The kind of a file is recognised by its
+first bytes and its header, not by its name, because people rename downloads.
 """
 
 import codecs
@@ -15,7 +15,7 @@ import re
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import partial
@@ -29,7 +29,7 @@ import pyarrow.parquet as pq
 
 from pipeline.canonical import InputError
 from pipeline.errors import excerpt
-from pipeline.registers import foreign_forms, packing, record_stream
+from pipeline.registers import packing, record_stream, unexpected_formats
 from pipeline.registers.csv_rows import (
     BLANK,
     CHUNK,
@@ -39,23 +39,24 @@ from pipeline.registers.csv_rows import (
     CsvForm,
     CsvRows,
     RejectedRow,
-    decode_line,
 )
 from pipeline.registers.packing import Member
 from pipeline.registers.record_stream import RecordError, Unreadable
 from pipeline.registers.register import REJECTED, row_count
 from pipeline.registers.toml import json_paths
 from pipeline.registers.toml.declaration import FileKind
-from pipeline.registers.toml.json_paths import PathError
+from pipeline.registers.toml.json_paths import NO_OBJECT, PathError, ShapeError
 
-BATCH: Final = 50_000  # records
-ROW: Final = "ligne"  # of the file, from 1; the column beside the published ones
-_THREADS: Final = 2  # files that are unpacked at once; zlib and the disk leave the interpreter free
+BATCH: Final = 50_000  # records of a Parquet file
+ROW: Final = "ligne"  # an added column: the number of the row in its file, from 1
+_HEAD_BYTES: Final = 1 << 16  # the first bytes of a file, by which its kind is recognised
+# Files that are unpacked at once. Threads help, since zlib and the disk release the lock of the interpreter.
+_THREADS: Final = 2
 NOT_JSON: Final = "ligne qui n'est pas du JSON"
-NO_OBJECT: Final = "valeur qui n'est pas un objet"
+# Separators that `_refuse_other_separator` looks for in a header.
 _SEPARATORS: Final = (",", ";", "\t", "|", "^")
-_LONGEST_LIST: Final = 120  # characters of columns in a message
-_RECORDS: Final = ("json", "jsonl", "xml")
+_LONGEST_COLUMN_LIST: Final = 120  # the most characters of a list of columns in a message
+_RECORD_FORMATS: Final = ("json", "jsonl", "xml")  # formats of records; such a file has no header
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,14 +65,14 @@ class FilePart:
 
     Attributes:
         name: the published name.
-        stem: the name of the file it came in, without the suffixes of packing; see `packing.stem`.
+        stem: the name of the given file without the suffixes of packing; see `packing.stem`.
         rows: the used columns as text, empty text as null, and ROW.
-        header: the columns of the copy, as published; none for records.
-        is_cp1252: whether the published text was Windows-1252 without a declaration.
-        rejected: its rows that cannot be read, in the columns of REJECTED.
-        records: the number of records in the head of the file, if there is one.
-        count: the number of rows of a CSV, which may end with a row about itself.
-        file: the file that was given, which may be a zip of several.
+        header: all columns of the file, as published; empty for records.
+        legacy_count: the number of lines of a CSV that were read in the declared legacy encoding.
+        rejected: the rows that cannot be read, in the columns of REJECTED.
+        records: the number of records that the head of the file states; None if the head states none.
+        count: the number of rows of a CSV, by which a trailer is recognised.
+        file: the given file, which can be a zip of several published files.
     """
 
     kind: FileKind
@@ -79,195 +80,235 @@ class FilePart:
     stem: str
     rows: pl.LazyFrame
     header: tuple[str, ...]
-    is_cp1252: bool
     rejected: pl.LazyFrame
     file: Path = Path()
     records: int | None = None
     count: int | None = None
+    legacy_count: int = 0
+
+    @property
+    def encoding_note(self) -> dict[str, int]:
+        """The note about the lines that were read in the declared legacy encoding, with their number; or no note."""
+        note = f"{self.name} en {self.kind.legacy_encoding}"
+        return {note: self.legacy_count} if self.legacy_count else {}
 
 
 def unpack(
     files: Sequence[Path], kinds: Mapping[str, FileKind], work: Path
 ) -> tuple[FilePart, ...]:
-    """The published files in `files`, zipped or not, in their order; copies are left in `work`.
+    """The published files in `files`, zipped or not, in their order; copies stay in `work`.
 
-    Files of a kind that is skipped are left out.
+    Files of a skipped kind are left out.
 
     Raises:
-        InputError: an empty file, a damaged one, one of no kind, or one with an unknown column or
-            key.
+        InputError: a file that is empty or damaged, of no kind, or with an unknown column or key.
     """
     with ThreadPoolExecutor(_THREADS) as threads:
-        found = threads.map(
+        unpacked = threads.map(
             partial(_unpack_file, kinds), files, (work / str(place) for place in range(len(files)))
         )
-        parts = tuple(part for parts in found for part in parts)
+        parts = tuple(part for parts in unpacked for part in parts)
     for name in kinds:
         _refuse_missing_records([part for part in parts if part.kind.name == name])
     return parts
 
 
 def _refuse_missing_records(parts: Sequence[FilePart]) -> None:
-    """Hold the files of a kind to the numbers of records in their heads: each has its own, or all have the sum."""
+    """Compare the number of records with the number in the head, which counts one file or all files of the kind.
+
+    Raises:
+        InputError: the number in the head is neither.
+    """
     if not any(part.records for part in parts):
         return
     counts = [row_count(part.rows) + row_count(part.rejected) for part in parts]
     for part, count in zip(parts, counts, strict=True):
         if part.records not in (None, count, sum(counts)):
             raise InputError(
-                f"{part.name} has {count:,} records, and its head says {part.records:,}: it is a part, or damaged;"
-                " download the whole again"
+                f"{part.name} has {count:,} records, and its head says {part.records:,}: it is incomplete or damaged;"
+                " download the complete file again"
             )
 
 
 def _unpack_file(kinds: Mapping[str, FileKind], file: Path, path: Path) -> list[FilePart]:
-    """The published files in one file; copies are left beside `path`."""
+    """The published files in one given file; their copies are in the folder of `path`, named after `path`."""
     parts: list[FilePart] = []
     suffixes = dict.fromkeys(suffix for kind in kinds.values() for suffix in kind.suffixes)
     for member in packing.members(file, suffixes, path.parent):
-        shown = file.name if file.name.startswith(member.name) else f"{file.name}: {member.name}"
-        with _damage(shown):
-            part = _part(member, kinds, path.with_name(f"{path.name}-{len(parts)}"))
+        where = file.name if file.name.startswith(member.name) else f"{file.name}: {member.name}"
+        with _damage_as_input_error(where):
+            part = _copy_member(member, kinds, path.with_name(f"{path.name}-{len(parts)}"))
         if part is not None:
             parts.append(replace(part, file=file))
     return parts
 
 
 @contextmanager
-def _damage(where: str) -> Iterator[None]:
-    """Name the file `where` in the errors about its packing and its form."""
+def _damage_as_input_error(where: str) -> Iterator[None]:
+    """Turn errors about the packing and the format of a file into InputError with its name, `where`, and a remedy."""
     try:
         yield
     except (RecordError, PathError) as error:
         raise InputError(f"{where} is damaged ({error}); {record_stream.remedy(error)}") from error
     except packing.BROKEN as error:
-        raise packing.damage(where, error) from error
+        raise packing.damage_error(where, error) from error
     except OSError as error:
-        if error.errno is not None:  # of the disk; bz2 raises one without a number
+        if error.errno is not None:  # an error of the disk; an OSError of bz2 has no number
             raise
-        raise packing.damage(where, error) from error
+        raise packing.damage_error(where, error) from error
 
 
 def count_rows(file: Path, kinds: Mapping[str, FileKind]) -> int:
-    """The rows of a published file, which is read to its end; nothing is copied.
+    """Read a published file to its end, without copying it, and return its number of rows or records.
 
-    The lines of a CSV are counted (a line break inside quotes counts too), and the records of the
-    other formats. A file of a kind that is skipped counts none.
+    Files of a skipped kind count as 0 rows.
 
     Raises:
-        InputError: as `unpack`, but the keys of records are checked for the first batch alone.
+        InputError: as `unpack`, but only the keys of the first BATCH records are checked.
     """
     suffixes = dict.fromkeys(suffix for kind in kinds.values() for suffix in kind.suffixes)
-    with _damage(file.name):
-        return sum(_count(member, kinds) for member in packing.members(file, suffixes))
+    with _damage_as_input_error(file.name):
+        return sum(
+            _count_rows_of_member(member, kinds) for member in packing.members(file, suffixes)
+        )
 
 
-def _count(member: Member, kinds: Mapping[str, FileKind]) -> int:
+def _count_rows_of_member(member: Member, kinds: Mapping[str, FileKind]) -> int:
+    """The number of rows or records of one published file; 0 for a skipped kind."""
     with member.open() as stream:
-        head = stream.read(1 << 16)
-    kind, header = _kind(member, kinds, head)
-    if header and not kind.skip:
-        _check_header(member.name, kind, header)
+        head = stream.read(_HEAD_BYTES)
+    kind, columns = _kind_and_columns(member, kinds, head)
+    if columns and not kind.skip:
+        _check_header(member.name, kind, columns)
     with member.open() as stream:
-        if _form(head) == "parquet":
+        if _format_by_first_bytes(head) == "parquet":
             return int(pq.ParquetFile(stream).metadata.num_rows)
         if kind.skip:
             while stream.read(CHUNK):
                 pass
             return 0
-        if kind.format in _RECORDS:
+        if kind.format in _RECORD_FORMATS:
             return _count_records(member, kind, stream)
-        rows = CsvRows(stream, _csv_form(kind, header), lambda row: None)
+        rows = CsvRows(stream, _csv_form(kind, columns), lambda row: None)
         for _ in rows.blocks():
             pass
         return rows.count
 
 
 def _count_records(member: Member, kind: FileKind, stream: IO[bytes]) -> int:
-    known = json_paths.tree(kind.paths.values(), kind.ignored)
+    """The number of records of a file; the keys of the first BATCH records are checked."""
+    allowed = json_paths.allowed_keys(kind.paths.values(), kind.ignored)
     number = 0
     for number, record in enumerate(_records(stream, kind), start=1):
-        if number <= BATCH and (unknown := json_paths.unknown_key(record, known)):
-            raise InputError(_unknown_key(member.name, kind, unknown, number))
+        if number <= BATCH and (unknown := json_paths.unknown_key(record, allowed)):
+            raise InputError(_unknown_key_message(member.name, kind, unknown, number))
     return number
 
 
-def _part(member: Member, kinds: Mapping[str, FileKind], path: Path) -> FilePart | None:
+def _copy_member(member: Member, kinds: Mapping[str, FileKind], path: Path) -> FilePart | None:
+    """Copy one published file to `path` with the suffix of its format, and scan the copy; None for a skipped kind."""
     with member.open() as stream:
-        head = stream.read(1 << 16)
-    kind, header = _kind(member, kinds, head)
+        head = stream.read(_HEAD_BYTES)
+    kind, columns = _kind_and_columns(member, kinds, head)
     if kind.skip:
         return None
-    if header:
-        _check_header(member.name, kind, header)
-    if _form(head) == "parquet":
-        return _parquet_part(member, kind, header, path.with_suffix(".parquet"))
-    if kind.format in _RECORDS:
+    if columns:
+        _check_header(member.name, kind, columns)
+    if _format_by_first_bytes(head) == "parquet":
+        return _parquet_part(member, kind, columns, path.with_suffix(".parquet"))
+    if kind.format in _RECORD_FORMATS:
         part = _record_part(member, kind, path)
-        stated = re.search(kind.records.encode(), head) if kind.records else None
-        return replace(part, records=int(stated[1]) if stated else None)
-    return _csv_part(member, kind, header, path.with_suffix(".csv"))
+        stated_count = re.search(kind.records.encode(), head) if kind.records else None
+        return replace(part, records=int(stated_count[1]) if stated_count else None)
+    return _csv_part(member, kind, columns, path.with_suffix(".csv"))
 
 
-def _kind(
+def _kind_and_columns(
     member: Member, kinds: Mapping[str, FileKind], head: bytes
 ) -> tuple[FileKind, tuple[str, ...]]:
-    """The kind of a file by its first bytes, and its columns; none for records."""
+    """The kind of a file by its first bytes and header, and its columns; records have no columns.
+
+    Raises:
+        InputError: the file is empty or of no kind.
+    """
     if not head.removeprefix(codecs.BOM_UTF8).strip(BLANK):
         raise InputError(f"{member.name} is empty; download it again")
-    foreign_forms.refuse(member.name, foreign_forms.of_text(head))
-    form = _form(head)
-    if form == "parquet":
+    unexpected_formats.refuse(member.name, unexpected_formats.server_message_format(head))
+    file_format = _format_by_first_bytes(head)
+    if file_format == "parquet":
         try:
             with member.open() as stream:
                 names = tuple(pq.ParquetFile(stream).schema_arrow.names)
         except pa.ArrowException as error:
-            raise InputError(f"{member.name} is no Parquet ({error}); download it again") from error
-        headers = {name: _fit_case(names, kind) for name, kind in kinds.items()}
-        kind = _kind_of(member.name, kinds, headers)
-        return kind, headers[kind.name]
-    records = [kind for kind in kinds.values() if kind.format in _RECORDS]
-    if form in ("json", "xml") and any(kind.format.startswith(form) for kind in records):
-        return next(kind for kind in records if kind.format.startswith(form)), ()
-    tables = {name: kind for name, kind in kinds.items() if kind.format == "csv"}
-    if form != "csv" or not tables:
-        known = sorted({kind.format for kind in kinds.values()})
+            raise InputError(
+                f"{member.name} is not Parquet ({error}); download it again"
+            ) from error
+        columns_by_kind = {name: _fit_case(names, kind) for name, kind in kinds.items()}
+        kind = _kind_by_columns(member.name, kinds, columns_by_kind)
+        return kind, columns_by_kind[kind.name]
+    record_kinds = [kind for kind in kinds.values() if kind.format in _RECORD_FORMATS]
+    if file_format in ("json", "xml") and any(
+        kind.format.startswith(file_format) for kind in record_kinds
+    ):
+        return next(kind for kind in record_kinds if kind.format.startswith(file_format)), ()
+    csv_kinds = {name: kind for name, kind in kinds.items() if kind.format == "csv"}
+    if file_format != "csv" or not csv_kinds:
+        formats = sorted({kind.format for kind in kinds.values()})
         raise InputError(
-            f"{member.name} begins with {excerpt(head, 20)!r}: it is no {' or '.join(known)}; is"
+            f"{member.name} begins with {excerpt(head, 20)!r}: it is not a {' or '.join(formats)}; is"
             " it a file of this register? Download it again"
         )
-    first = decode_line(head.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n").splitlines()[0])
-    headers = {name: _header(first, kind) for name, kind in tables.items()}
-    _refuse_other_separator(member.name, first, tables, headers)
-    kind = _kind_of(member.name, tables, headers)
-    return kind, kind.header or headers[kind.name]
+    first_line = _decode_first_line(member.name, head, csv_kinds)
+    columns_by_kind = {
+        name: _columns_of_first_line(first_line, kind) for name, kind in csv_kinds.items()
+    }
+    _refuse_other_separator(member.name, first_line, csv_kinds, columns_by_kind)
+    kind = _kind_by_columns(member.name, csv_kinds, columns_by_kind)
+    return kind, kind.header or columns_by_kind[kind.name]
 
 
-def _refuse_other_separator(
-    name: str, first: str, kinds: Mapping[str, FileKind], headers: Mapping[str, Sequence[str]]
-) -> None:
-    """Refuse a header of one column where all kinds have several: it is another text, or was saved by a spreadsheet.
+def _decode_first_line(name: str, head: bytes, kinds: Mapping[str, FileKind]) -> str:
+    """The text of the first line of a CSV that is of one of `kinds`.
 
     Raises:
-        InputError: it is.
+        InputError: the line is not UTF-8, and no kind declares another encoding.
     """
-    if any(len(headers[kind.name]) > 1 or len(kind.used) < 2 for kind in kinds.values()):
-        return
-    wanted = " or ".join(sorted({repr(kind.separator) for kind in kinds.values()}))
-    other = max(_SEPARATORS, key=first.count)
-    if first.count(other) > 1:
-        raise InputError(
-            f"{name} has {other!r} between its columns, {wanted} is that of this register: another program saved it;"
-            " give the file as the register publishes it"
-        )
+    line = head.removeprefix(codecs.BOM_UTF8).lstrip(b"\r\n").splitlines()[0]
+    for encoding in ("utf-8", *(kind.encoding or kind.legacy_encoding for kind in kinds.values())):
+        with suppress(UnicodeDecodeError):
+            return line.decode(encoding or "utf-8")
     raise InputError(
-        f"{name} begins with {excerpt(first, 60)!r}, which is no header of this register; is it a file of it? Download"
-        " it again"
+        f"{name}: its first line is not UTF-8: another program saved it; use the file as the register publishes it"
     )
 
 
-def _form(head: bytes) -> str:
-    """The format of a file by its first bytes."""
+def _refuse_other_separator(
+    name: str, first_line: str, kinds: Mapping[str, FileKind], headers: Mapping[str, Sequence[str]]
+) -> None:
+    """Refuse a header of one column if all kinds have several columns.
+
+    Such a file is another text, or a spreadsheet has saved it with another separator.
+
+    Raises:
+        InputError: the header is refused.
+    """
+    if any(len(headers[kind.name]) > 1 or len(kind.used) < 2 for kind in kinds.values()):
+        return
+    separators = " or ".join(sorted({repr(kind.separator) for kind in kinds.values()}))
+    commonest_separator = max(_SEPARATORS, key=first_line.count)
+    if first_line.count(commonest_separator) > 1:
+        raise InputError(
+            f"{name} has {commonest_separator!r} between its columns, {separators} is that of this register: another"
+            " program saved it; use the file as the register publishes it"
+        )
+    raise InputError(
+        f"{name} begins with {excerpt(first_line, 60)!r}, not with a header of this register; is it a file of it?"
+        " Download it again"
+    )
+
+
+def _format_by_first_bytes(head: bytes) -> str:
+    """The format of a file by its first bytes: `parquet`, `json`, `xml`, or `csv` for any other text."""
     text = head.removeprefix(codecs.BOM_UTF8).lstrip()
     if head.startswith(b"PAR1"):
         return "parquet"
@@ -278,6 +319,13 @@ def _form(head: bytes) -> str:
 
 
 def _csv_part(member: Member, kind: FileKind, header: tuple[str, ...], path: Path) -> FilePart:
+    """Copy the checked rows of a CSV to `path`; the result scans the copy without the rejected rows.
+
+    The rejected rows are written to a file beside `path`.
+
+    Raises:
+        InputError: the file has no row.
+    """
     rejected = path.with_suffix(".rejected")
     with (
         member.open() as source,
@@ -288,11 +336,11 @@ def _csv_part(member: Member, kind: FileKind, header: tuple[str, ...], path: Pat
         target.writelines(rows.blocks())
     if not rows.count:
         raise InputError(f"{member.name} has no row; download it again")
-    is_marked = kind.quote == UNESCAPED
+    is_unescaped = kind.quote == UNESCAPED
     frame = pl.scan_csv(
         path,
-        separator=FIELD_END if is_marked else kind.separator,
-        quote_char=None if is_marked else kind.quote or None,
+        separator=FIELD_END if is_unescaped else kind.separator,
+        quote_char=None if is_unescaped else kind.quote or None,
         has_header=not kind.header,
         infer_schema=False,
         new_columns=list(header),
@@ -307,13 +355,14 @@ def _csv_part(member: Member, kind: FileKind, header: tuple[str, ...], path: Pat
         member.stem,
         _used_columns(frame, kind, header),
         header,
-        rows.is_cp1252,
         _scan_rejected(rejected, member.name),
         count=rows.count,
+        legacy_count=rows.legacy_count,
     )
 
 
 def _csv_form(kind: FileKind, header: tuple[str, ...]) -> CsvForm:
+    """How `CsvRows` must read a CSV of a kind whose columns are `header`."""
     return CsvForm(
         kind.separator,
         kind.quote,
@@ -321,122 +370,142 @@ def _csv_form(kind: FileKind, header: tuple[str, ...]) -> CsvForm:
         has_header=not kind.header,
         is_last_used=header[-1] in kind.used,
         encoding=kind.encoding,
+        legacy_encoding=kind.legacy_encoding,
     )
 
 
 @contextmanager
 def _rejected_rows(path: Path) -> Iterator[Callable[[RejectedRow], None]]:
-    """A function that writes rejected rows to `path`: they may be as many as the file has."""
+    """A function that writes rejected rows to `path`, because memory could not hold all rows of a file."""
     with path.open("w", encoding="utf-8") as file:
         yield lambda row: print(*row, sep=FIELD_END, file=file)
 
 
 def _scan_rejected(path: Path, name: str) -> pl.LazyFrame:
+    """The rejected rows that were written to `path`, in the columns of REJECTED."""
     schema = {column: REJECTED[column] for column in ("ligne", "motif", "detail")}
     rows = (
         pl.scan_csv(path, separator=FIELD_END, quote_char=None, has_header=False, schema=schema)
         if path.stat().st_size
         else pl.LazyFrame(schema=schema)
     )
-    beside = {"fichier": name, "id": None, "nom": None}
-    columns = {column: pl.lit(value, pl.String) for column, value in beside.items()}
+    constants = {"fichier": name, "id": None, "nom": None}
+    columns = {column: pl.lit(value, pl.String) for column, value in constants.items()}
     return rows.with_columns(**columns).select(list(REJECTED))
 
 
 def _parquet_part(member: Member, kind: FileKind, header: tuple[str, ...], path: Path) -> FilePart:
+    """Copy a Parquet file to `path`, and scan its used columns as text.
+
+    Args:
+        header: the names of the columns in the case that `kind` declares.
+    """
     with member.open() as source, path.open("wb") as target:
         shutil.copyfileobj(source, target, CHUNK)
     published = pl.scan_parquet(path)
     names = published.collect_schema().names()
     frame = published.rename(dict(zip(names, header, strict=True)))
     schema = frame.collect_schema()
-    text = [
+    text_columns = [
         pl.col(name).dt.to_string("iso") if dtype.is_temporal() else pl.col(name).cast(pl.String)
         for name, dtype in schema.items()
         if name in kind.used
     ]
-    counted = frame.select(text).with_row_index(ROW, offset=1)
+    numbered_rows = frame.select(text_columns).with_row_index(ROW, offset=1)
     return FilePart(
         kind,
         member.name,
         member.stem,
-        _used_columns(counted, kind, header),
+        _used_columns(numbered_rows, kind, header),
         header,
-        False,
-        pl.LazyFrame(schema=dict(REJECTED)),
+        rejected=pl.LazyFrame(schema=dict(REJECTED)),
     )
 
 
-def _header(first: str, kind: FileKind) -> tuple[str, ...]:
-    row = next(csv.reader([first], delimiter=kind.separator), [])
+def _columns_of_first_line(first_line: str, kind: FileKind) -> tuple[str, ...]:
+    """The names of columns in the first line of a CSV, read as a header of `kind`."""
+    row = next(csv.reader([first_line], delimiter=kind.separator), [])
     return _fit_case([name.strip() for name in row], kind)
 
 
 def _fit_case(names: Sequence[str], kind: FileKind) -> tuple[str, ...]:
+    """The names of columns, in lower case if `kind` declares `lowercase`."""
     return tuple(name.lower() if kind.lowercase else name for name in names)
 
 
-def _kind_of(
+def _kind_by_columns(
     name: str, kinds: Mapping[str, FileKind], headers: Mapping[str, Sequence[str]]
 ) -> FileKind:
-    """The kind whose key columns are in the header; the only kind, if there is one."""
+    """The kind whose key columns are in the header; the only kind, if there is only one.
+
+    Args:
+        headers: the columns of the file by the name of the kind, because each kind reads the header in its own way.
+    """
     if len(kinds) == 1:
         return next(iter(kinds.values()))
     for kind in kinds.values():
         if set(kind.key) <= set(headers[kind.name]):
             return kind
-    known = " nor ".join(f"{kind.name} (column {', '.join(kind.key)})" for kind in kinds.values())
+    kind_names = " nor ".join(
+        f"{kind.name} (column {', '.join(kind.key)})" for kind in kinds.values()
+    )
     longest = max(headers.values(), key=len)
     raise InputError(
-        f"{name}: neither {known}; its columns are {excerpt(', '.join(longest), _LONGEST_LIST)}; give a file of this "
-        "register"
+        f"{name}: neither {kind_names}; its columns are {excerpt(', '.join(longest), _LONGEST_COLUMN_LIST)}; give a"
+        " file of this register"
     )
 
 
 def _used_columns(frame: pl.LazyFrame, kind: FileKind, header: Sequence[str]) -> pl.LazyFrame:
+    """ROW and the used columns, stripped, with null for an empty text and for an absent column."""
     columns = [name for name in header if name in kind.used]
     text = pl.col(columns).str.strip_chars()
-    # Not `replace`: Polars 2.1 does not stream it and would hold the whole table.
+    # Polars 2.1 does not stream `replace`, and would hold the complete table in memory.
     filled = pl.when(text != "").then(text).name.keep()
-    lacking = [pl.lit(None, pl.String).alias(name) for name in kind.used if name not in set(header)]
-    return frame.select(pl.col(ROW).cast(pl.Int64), filled, *lacking)
+    missing = [pl.lit(None, pl.String).alias(name) for name in kind.used if name not in set(header)]
+    return frame.select(pl.col(ROW).cast(pl.Int64), filled, *missing)
 
 
 def _check_header(name: str, kind: FileKind, header: Sequence[str]) -> None:
-    exact = {column for column in kind.ignored if not column.endswith("*")}
-    patterns = [column for column in kind.ignored if column.endswith("*")]
-    known = {*kind.used, *exact}
+    """Raise InputError if a header has an undeclared or repeated column, or lacks a declared column."""
+    ignored_names = {column for column in kind.ignored if not column.endswith("*")}
+    ignored_patterns = [column for column in kind.ignored if column.endswith("*")]
+    declared = {*kind.used, *ignored_names}
     unknown = [
         column
         for column in header
-        if column not in known and not any(fnmatchcase(column, p) for p in patterns)
+        if column not in declared and not any(fnmatchcase(column, p) for p in ignored_patterns)
     ]
-    missing = sorted(known - {*header, *kind.optional})
-    twice = sorted({column for column in header if header.count(column) > 1})
+    missing = sorted(declared - {*header, *kind.optional})
+    repeated_columns = sorted({column for column in header if header.count(column) > 1})
     where = f"{name} as {kind.name}"
     if unknown:
         raise InputError(
-            f"{where}: unknown column {_listed(unknown)}; the register's layout has"
+            f"{where}: unknown column {_join_names(unknown)}; the register's layout has"
             " changed: use the column or list it as ignored, with the reason"
         )
     if missing:
         raise InputError(
-            f"{where}: expected column {_listed(missing)} is missing; the register's"
-            " layout has changed, or this is another file: give that of the register, or list the"
+            f"{where}: expected column {_join_names(missing)} is missing; the register's"
+            " layout has changed, or this is another file: give the file of the register, or list the"
             " column as optional"
         )
-    if twice:
-        raise InputError(f"{where}: column {_listed(twice)} is there twice; keep one of them")
+    if repeated_columns:
+        raise InputError(
+            f"{where}: column {_join_names(repeated_columns)} is there twice; keep one of them"
+        )
 
 
-def _listed(names: Sequence[str]) -> str:
-    return excerpt(", ".join(map(repr, names)), _LONGEST_LIST)
+def _join_names(names: Sequence[str]) -> str:
+    """The names in quotes for a message, cut if they are too long."""
+    return excerpt(", ".join(map(repr, names)), _LONGEST_COLUMN_LIST)
 
 
 # -- records -------------------------------------------------------------------------
 
 
 def _record_part(member: Member, kind: FileKind, path: Path) -> FilePart:
+    """Write the records of a JSON or XML file to Parquet files in the folder `path`, and scan these."""
     path.mkdir()
     rejected = path.with_suffix(".rejected")
     try:
@@ -446,14 +515,20 @@ def _record_part(member: Member, kind: FileKind, path: Path) -> FilePart:
         remedy = record_stream.remedy(error)
         raise InputError(f"{member.name} as {kind.name}: {error}; {remedy}") from error
     except _UnknownKeyError as error:
-        raise InputError(_unknown_key(member.name, kind, *error.args)) from None
+        raise InputError(_unknown_key_message(member.name, kind, *error.args)) from None
     rows = pl.concat([pl.LazyFrame(schema=_record_schema(kind)), *map(pl.scan_parquet, written)])
     return FilePart(
-        kind, member.name, member.stem, rows, (), False, _scan_rejected(rejected, member.name)
+        kind,
+        member.name,
+        member.stem,
+        rows,
+        header=(),
+        rejected=_scan_rejected(rejected, member.name),
     )
 
 
-def _unknown_key(name: str, kind: FileKind, key: str, number: int) -> str:
+def _unknown_key_message(name: str, kind: FileKind, key: str, number: int) -> str:
+    """The message about an undeclared key in record `number`."""
     return (
         f"{name} as {kind.name}: unknown key {key!r} in record {number}; the register's layout has"
         " changed: use the key or list it as ignored, with the reason"
@@ -461,10 +536,11 @@ def _unknown_key(name: str, kind: FileKind, key: str, number: int) -> str:
 
 
 class _UnknownKeyError(Exception):
-    """A record has a key that is neither used nor ignored: its path, and the record's number."""
+    """A record has a key that is neither used nor ignored; the arguments are its path and the record's number."""
 
 
 def _records(stream: IO[bytes], kind: FileKind) -> Iterator[Any]:
+    """The records of a stream in the format of the kind."""
     if kind.format == "jsonl":
         return record_stream.json_lines(stream)
     if kind.format == "xml":
@@ -473,6 +549,7 @@ def _records(stream: IO[bytes], kind: FileKind) -> Iterator[Any]:
 
 
 def _record_schema(kind: FileKind) -> dict[str, pl.DataType]:
+    """The columns of records: ROW and the declared paths, each a text or a list of texts."""
     columns = {
         name: pl.List(pl.String()) if path.is_list else pl.String()
         for name, path in kind.paths.items()
@@ -486,28 +563,49 @@ def _write_records(
     folder: Path,
     reject: Callable[[RejectedRow], None],
 ) -> list[Path]:
-    """Write the values under the paths of every record, BATCH records a file; `reject` those that are no object."""
-    known = json_paths.tree(kind.paths.values(), kind.ignored)
-    readers = {name: path.reader() for name, path in kind.paths.items()}
-    left, written = enumerate(records, start=1), list[Path]()
-    while batch := list(islice(left, BATCH)):
-        good: list[tuple[int, Any]] = []
+    """Write the declared values of each record to Parquet files of BATCH records.
+
+    Records that are not objects, or have another shape than declared, are passed to `reject`.
+    """
+    allowed = json_paths.allowed_keys(kind.paths.values(), kind.ignored)
+    readers = [(path.text, path.reader()) for path in kind.paths.values()]
+    numbered_records, written = enumerate(records, start=1), list[Path]()
+    while batch := list(islice(numbered_records, BATCH)):
+        rows: list[tuple[Any, ...]] = []
         for number, record in batch:
             if not isinstance(record, dict):
                 reject(_rejected_record(number, record))
-            elif unknown := json_paths.unknown_key(record, known):
+            elif unknown := json_paths.unknown_key(record, allowed):
                 raise _UnknownKeyError(unknown, number)
-            else:
-                good.append((number, record))
-        columns: dict[str, Any] = {ROW: [number for number, _ in good]}
-        columns |= {name: [read(record) for _, record in good] for name, read in readers.items()}
+            elif values := _read_values(number, record, readers, reject):
+                rows.append((number, *values))
+        schema = _record_schema(kind)
+        columns = dict(zip(schema, zip(*rows, strict=True), strict=True)) if rows else {}
         written.append(folder / f"{len(written):05}.parquet")
-        frame = pl.DataFrame(columns, schema=_record_schema(kind))
+        frame = pl.DataFrame(columns, schema=schema)
         frame.write_parquet(written[-1], compression="lz4")
     return written
 
 
+def _read_values(
+    number: int,
+    record: Mapping[str, Any],
+    readers: Sequence[tuple[str, Callable[[Any], Any]]],
+    reject: Callable[[RejectedRow], None],
+) -> list[Any] | None:
+    """The values that `readers` (path, reader) return; None for a record of another shape, which is rejected."""
+    values: list[Any] = []
+    for path, read in readers:
+        try:
+            values.append(read(record))
+        except ShapeError as error:
+            reject(RejectedRow(number, error.reason, f"{path} : {excerpt(repr(error.value))}"))
+            return None
+    return values
+
+
 def _rejected_record(number: int, record: Any) -> RejectedRow:
+    """The rejected row for a line that is not JSON, or a value that is not an object."""
     if isinstance(record, Unreadable):
         return RejectedRow(number, NOT_JSON, excerpt(record.line))
     return RejectedRow(number, NO_OBJECT, excerpt(repr(record)))

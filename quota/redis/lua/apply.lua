@@ -2,7 +2,7 @@
 -- rows; otherwise change nothing.
 -- KEYS: the hashes. ARGV: msgpack of three lists, in which a number stands for a hash of KEYS:
 --   seen     {hash, field, value or false}   rows that were read
---   listed   {hash, number of fields}        hashes that were listed as a whole
+--   listed   {hash, number of fields}        hashes of which all fields were read
 --   written  {hash, field, value or false}   rows to write; false: to delete
 -- Reply: 1 if written, 0 if another transaction changed one of the rows.
 local seen, listed, written = unpack(cmsgpack.unpack(ARGV[1]))

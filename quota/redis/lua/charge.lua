@@ -5,14 +5,14 @@
 -- ARGV: floor, account, limit or empty, company, cost, grant, trials or empty, second, openings kept.
 -- Reply: granted (0 or 1), calls used, and if granted: outcome, credits left.
 local company, cost, grant = account .. '/' .. ARGV[4], tonumber(ARGV[5]), tonumber(ARGV[6])
--- All rows are read first: a script that fails has changed what it wrote before.
+-- All rows are read before the first write, because the writes of a script that fails are not undone.
 local used = number(redis.call('HGET', KEYS[2], account))
 local of_grant = number(redis.call('HGET', KEYS[3], account))
 local bought, spent = pair(redis.call('HGET', KEYS[5], account))
 local charged = redis.call('HEXISTS', KEYS[4], company) == 1
 local tried = number(redis.call('HGET', KEYS[6], account))
 local opened = redis.call('HGET', KEYS[7], account) or ''
--- ledger.openings.note
+-- ledger.calls.note_opening
 local function note(credits)
   local lines = ARGV[8] .. ' ' .. credits .. ' ' .. ARGV[4] .. '\n'
   local noted = 1

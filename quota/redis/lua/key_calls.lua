@@ -1,5 +1,5 @@
 -- ledger.activity.add_key_calls, for some keys: add their calls of a day, note the day as that of their last use, and
--- drop the oldest days of an account with the first call of a day. A key that there is not, or whose row cannot be
+-- drop the oldest days of an account with the first call of a day. A key that does not exist, or whose row cannot be
 -- read, is left out.
 -- KEYS: keys, days of last use. ARGV: the beginning of the names of the accounts' hashes, day, first day that is kept;
 -- then for each key its digest and its calls. Reply: nothing.

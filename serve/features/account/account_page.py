@@ -1,8 +1,9 @@
 """/compte: the plan of an organisation, its usage, its keys, and the password of the person.
 
-A key or a reconciliation address is shown once (A11), by the page to which the form that made it redirects.
-Until then it is kept sealed, for minutes; a reload of that page says that it was shown. A form that is sent
-again makes no second one: it contains their number at the time it was drawn.
+A form that makes a key or a reconciliation address redirects to a page that shows the key or address once (A11). Until
+then, for some minutes, the text is stored sealed: it can be read only with the token in the address and that of the
+session. A reload of the page says that the text was shown. A form that is sent twice makes one key, since the form
+contains the number of keys at the time when its page was made.
 """
 
 import secrets
@@ -38,14 +39,14 @@ from serve.surfaces.site.page_request import (
 from serve.surfaces.site.render import page, see_other
 from shards.search.search import ShardSet
 
-_LONGEST_LABEL: Final = 60
-_TOKEN_BYTES: Final = 32
-# The parameters with the token of a key, or an address, that is to be shown.
+_LONGEST_LABEL: Final = 60  # characters of the name of a key or address
+_TOKEN_BYTES: Final = 32  # of the token in the address that shows a new key
+# The parameters with the token of a new key or of a new reconciliation address; also the kinds of these texts.
 _KEY: Final = "cle"
 _ADDRESS: Final = "adresse"
-# The parameter that says that the password was changed.
+# With this parameter, the page reports that the password was changed.
 _PASSWORD_CHANGED: Final = "mot_de_passe_change"
-# The days of the picture of calls.
+# The number of days in the chart of calls.
 _DAYS: Final = 30
 
 
@@ -54,8 +55,8 @@ class _Notice:
     """The outcome of a form, shown above the account.
 
     Attributes:
-        news: its name in the template.
-        text: the key, or the reconciliation address, that was made.
+        news: the name of the message in the template.
+        text: the new key or reconciliation address.
     """
 
     news: str = ""
@@ -67,9 +68,9 @@ class OpenedRecord(NamedTuple):
     """A record or an analysis that the account opened this month.
 
     Attributes:
-        module: "" for a record, otherwise that of the analysis.
-        nom: of the company; its identifier where the served data have no such company (any more), and ""
-            for the analysis of a market.
+        module: "" for a record, otherwise the module of the analysis.
+        nom: the name of the company; its identifier if the served data do not have the company; "" for the analysis
+            of a market.
         path: the page of the company, or "".
     """
 
@@ -82,7 +83,7 @@ class OpenedRecord(NamedTuple):
 
 
 async def show(request: PageRequest) -> Response:
-    """The account.
+    """The page of the account, with a new key or address if the request has its token, or the outcome of a form.
 
     Raises:
         StoreUnavailable
@@ -90,45 +91,47 @@ async def show(request: PageRequest) -> Response:
     session = _session(request)
     for kind in (_KEY, _ADDRESS):
         token = last_value(request.pairs, kind)
-        if token is not None and not request.sent.head:
+        if token is not None and not request.sent.head:  # a HEAD request must not use up the text
             text = await _unsealed_text(request, session, token)
             if text and kind == _ADDRESS:
                 service = request.server.product.operation("reconcile")
                 text = f"{request.origin}{service.path}/{text}" if service else text
             news = f"{kind}_{'made' if text else 'shown'}"
-            return await _page(request, _Notice(news, text=text))
+            return await _account_page(request, _Notice(news, text=text))
     news = _PASSWORD_CHANGED if last_value(request.pairs, _PASSWORD_CHANGED) is not None else ""
-    if last_value(request.pairs, "paiement") == "recu":
+    if last_value(request.pairs, "paiement") == "recu":  # Stripe sends people back to this address
         news = "paid"
     if (confirmation := last_value(request.pairs, "confirmation")) in ("envoyee", "faite"):
         news = f"confirmation_{confirmation}"
-    return await _page(request, _Notice(news))
+    return await _account_page(request, _Notice(news))
 
 
 async def create_key(request: PageRequest) -> Response:
-    """Make one more key, if the plan allows it (§5 rule 6)."""
+    """Make a key if the plan allows a further key (§5 rule 6), and redirect to the page that shows it."""
     session = _session(request)
     keys = await request.store.read(account_rows.keys_of, session.account.id)
+    # `connues` is the number of keys when the form was made. If it differs, the form was sent twice, or a
+    # further key was made since.
     if request.form.get("connues") != str(len(keys)):
-        return await _page(request, _Notice("already", 409))
+        return await _account_page(request, _Notice("already", 409))
     return await new_key(request, request.form.get("libelle", "").strip()[:_LONGEST_LABEL])
 
 
 async def new_key(request: PageRequest, label: str, *, cookie: str | None = None) -> Response:
-    """Make a key and redirect to the page that shows it; `cookie` is set by the same response."""
+    """Make a key and redirect to the page that shows the key; the response also sets `cookie`."""
     session = _session(request)
-    throttle_of(request.server).make_key(session.account.id, request.now)
+    throttle_of(request.server).count_new_key(session.account.id, request.now)
     try:
-        text = await _create(request, session.account.id, label, KEYS)
+        text = await _create_secret(request, session.account.id, label, KEYS)
     except NotAllowedError:
-        return await _page(request, _Notice("too_many", 409))
-    return await _shown_next(request, session, _KEY, text, cookie)
+        return await _account_page(request, _Notice("too_many", 409))
+    return await _redirect_to_secret(request, session, _KEY, text, cookie)
 
 
-async def _shown_next(
+async def _redirect_to_secret(
     request: PageRequest, session: Session, kind: str, text: str, cookie: str | None = None
 ) -> Response:
-    """A redirect to the page that shows a new key or address."""
+    """Store `text`, a new key or address, encrypted for a short time; redirect to the page that shows it once."""
     token = secrets.token_urlsafe(_TOKEN_BYTES)
     name = credentials.sealed_name(token, session.token)
     sealed = credentials.seal_or_open(token, session.token, text.encode())
@@ -137,20 +140,23 @@ async def _shown_next(
 
 
 async def _unsealed_text(request: PageRequest, session: Session, token: str) -> str:
-    """The key or address that this session sealed; "" the second time, and after some minutes."""
+    """Take out and decrypt the new key or address that `_redirect_to_secret` stored encrypted for this session.
+
+    "" if it was shown before or has expired.
+    """
     name = credentials.sealed_name(token, session.token)
     sealed = await request.ledger.submit(activity.take_sealed, name, seconds(request.now))
     return credentials.seal_or_open(token, session.token, sealed or b"").decode()
 
 
-async def _create(request: PageRequest, account: str, label: str, kind: KeyKind) -> str:
-    """Make a key or a reconciliation address; returns its text, which is not stored.
+async def _create_secret(request: PageRequest, account: str, label: str, kind: KeyKind) -> str:
+    """Make a key or a reconciliation address; return its text, which is not stored.
 
     Raises:
         NotAllowedError: the account has as many as its plan allows.
     """
     key, text = new_values.new_key(account, request.now, label=label, kind=kind)
-    digest = credentials.key_digest(text)
+    digest = credentials.secret_digest(text)
     await request.ledger.submit(account_rows.create_key, key, digest, request.server.plans, kind)
     return text
 
@@ -162,47 +168,56 @@ async def revoke_key(request: PageRequest) -> Response:
         ApiError: 404: the key does not exist, or belongs to another organisation.
     """
     session = _session(request)
-    wanted = request.form.get("cle", "")
-    if wanted not in {
+    key_id = request.form.get("cle", "")
+    if key_id not in {
         key.id for key in await request.store.read(account_rows.keys_of, session.account.id)
     }:
-        raise ApiError("cle_introuvable", key=wanted[:40])
-    await request.ledger.submit(account_rows.revoke_key, wanted, iso(request.now))
+        raise ApiError("cle_introuvable", key=key_id[:40])
+    await request.ledger.submit(account_rows.revoke_key, key_id, iso(request.now))
     return see_other("/compte#cles")
 
 
 async def create_address(request: PageRequest) -> Response:
-    """Make one more reconciliation address, for a client that sends no header (extensions X5)."""
+    """Make a reconciliation address, for a client that cannot send its key in a header (extensions X5).
+
+    Redirects to the page that shows the address once. If the form was sent twice, or the account has as many addresses
+    as it may have, the response is the page of the account with a message (409).
+    """
     session = _session(request)
-    known = await request.ledger.read(account_rows.keys_of, session.account.id, ADDRESSES)
-    if request.form.get("connues") != str(len(known)):
-        return await _page(request, _Notice("address_already", 409))
+    addresses = await request.ledger.read(account_rows.keys_of, session.account.id, ADDRESSES)
+    # As in `create_key`, a different number means that the form was sent twice.
+    if request.form.get("connues") != str(len(addresses)):
+        return await _account_page(request, _Notice("address_already", 409))
     label = request.form.get("libelle", "").strip()[:_LONGEST_LABEL]
-    throttle_of(request.server).make_key(session.account.id, request.now)
+    throttle_of(request.server).count_new_key(session.account.id, request.now)
     try:
-        token = await _create(request, session.account.id, label, ADDRESSES)
+        token = await _create_secret(request, session.account.id, label, ADDRESSES)
     except NotAllowedError:
-        return await _page(request, _Notice("too_many_addresses", 409))
-    return await _shown_next(request, session, _ADDRESS, token)
+        return await _account_page(request, _Notice("too_many_addresses", 409))
+    return await _redirect_to_secret(request, session, _ADDRESS, token)
 
 
 async def revoke_address(request: PageRequest) -> Response:
-    """Revoke a reconciliation address of this organisation.
+    """Revoke a reconciliation address (a secret URL for OpenRefine, which sends no key in a header).
+
+    The form has the id of the address; the response leads back to the list of addresses.
 
     Raises:
-        ApiError: 404: it does not exist, or belongs to another organisation.
+        ApiError: 404: the address does not exist, or belongs to another organisation.
     """
     session = _session(request)
-    wanted = request.form.get("adresse", "")
-    known = await request.ledger.read(account_rows.keys_of, session.account.id, ADDRESSES)
-    if wanted not in {one.id for one in known}:
-        raise ApiError("cle_introuvable", key=wanted[:40])
-    await request.ledger.submit(account_rows.revoke_key, wanted, iso(request.now), ADDRESSES)
+    address_id = request.form.get("adresse", "")
+    addresses = await request.ledger.read(account_rows.keys_of, session.account.id, ADDRESSES)
+    if address_id not in {address.id for address in addresses}:
+        raise ApiError("cle_introuvable", key=address_id[:40])
+    await request.ledger.submit(account_rows.revoke_key, address_id, iso(request.now), ADDRESSES)
     return see_other("/compte#adresses")
 
 
 async def change_password(request: PageRequest) -> Response:
     """Change the password: all sessions end, and a new one begins here.
+
+    The account is shown with a message if the current password is wrong (403) or the new one cannot be used (422).
 
     Raises:
         ApiError: 429, 503.
@@ -210,21 +225,22 @@ async def change_password(request: PageRequest) -> Response:
     session, throttle = _session(request), throttle_of(request.server)
     email = session.person.email
     device = sessions.device(request.context, request.device, email)
-    throttle.log_in(request.trace.address, email, request.now, device)
+    # The check of the current password counts as an attempt to log in.
+    throttle.count_log_in(request.trace.address, email, request.now, device)
     current = request.form.get("actuel", "")
-    if not await throttle.is_right(current, session.person.password, known=True):
-        return await _page(request, _Notice("wrong_password", 403))
+    if not await throttle.is_right(current, session.person.password, trusted=True):
+        return await _account_page(request, _Notice("wrong_password", 403))
     new = request.form.get("nouveau", "")
-    if wrong_password(request, new):
-        return await _page(request, _Notice("bad_password", 422))
-    hashed = await throttle.hash_password(new, known=True)
+    if password_fault(request, new):
+        return await _account_page(request, _Notice("bad_password", 422))
+    hashed = await throttle.hash_password(new, trusted=True)
     person = await request.ledger.submit(tickets.replace_password, session.person.id, hashed)
     _, cookie = await sessions.begin_session(request.context, person, request.now)
     return see_other(f"/compte?{_PASSWORD_CHANGED}=1#mot-de-passe", cookie)
 
 
-def wrong_password(request: PageRequest, password: str) -> str | None:
-    """The reason why this cannot be a password, or None."""
+def password_fault(request: PageRequest, password: str) -> str | None:
+    """The reason why this text cannot be a password, or None."""
     if credentials.is_allowed_password(password):
         return None
     return request.t(
@@ -233,7 +249,11 @@ def wrong_password(request: PageRequest, password: str) -> str | None:
     )
 
 
-async def _page(request: PageRequest, notice: _Notice) -> Response:
+async def _account_page(request: PageRequest, notice: _Notice) -> Response:
+    """The page of the account: plan, usage, keys, addresses, payments and exports, below the outcome of a form.
+
+    If the browser is not yet marked for this person, the response also sets the cookie of the device.
+    """
     session = _session(request)
     plans, account = request.server.plans, session.account
     plan = subscribed_plan(account, plans)
@@ -241,21 +261,22 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
     if request.keep is None and not sessions.device(
         request.context, request.device, session.person.email
     ):
-        # The page to which a log-in leads: a response has one Set-Cookie, and that of the log-in is the session.
+        # The response of the log-in sets the cookie of the session, and a response can set only one cookie. So the
+        # cookie of the device is set here, on the page to which the log-in redirects.
         cookie = sessions.device_cookie(request.context, session.person)
     ledger, now, unsaved = request.ledger, request.now, request.server.key_usage.unsaved_calls
     with ledger.batch_reads():
         all_keys = ledger.read(account_rows.keys_of, account.id)
         addresses = ledger.read(account_rows.keys_of, account.id, ADDRESSES)
         usage = ledger.usage(account.id, plan, now)
-        paid = ledger.read(payments.of_account, account.id)
+        paid = ledger.read(payments.payments_of, account.id)
         exported = ledger.read(exports.counted_exports, account.id)
-        members = ledger.read(people.count_of, account.id)
+        members = ledger.read(people.count_people, account.id)
         by_day = ledger.read(activity.calls_by_day, account.id, _DAYS, now)
-        open_tickets = ledger.read(tickets.of_account, account.id, seconds(now))
+        open_tickets = ledger.read(tickets.valid_tickets, account.id, seconds(now))
         key_use = ledger.read(activity.key_use, account.id, _DAYS, now, *unsaved)
         charges = ledger.read(calls.recent_charges, account.id, now)
-        own_lists = ledger.read(lists.of_account, account.id, seconds(now))
+        own_lists = ledger.read(lists.lists_of, account.id, seconds(now))
     use = await key_use
     last_exports = await exported
     keys = sorted(await all_keys, key=lambda key: key.created, reverse=True)
@@ -277,7 +298,7 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
         active=sum(key.revoked is None for key in keys),
         addresses=await addresses,
         payments=await paid,
-        exports=[(one, _repeat_fields(one)) for one in last_exports],
+        exports=[(export, _repeat_fields(export)) for export in last_exports],
         has_lists=_has_lists(last_exports),
         billing=request.server.service(StripeAccount) is not None,
         plan_name=lambda slug: request.t(plans[slug].nom, plans[slug].nom_en),
@@ -297,34 +318,39 @@ async def _page(request: PageRequest, notice: _Notice) -> Response:
 
 
 def _first_call(request: PageRequest, key: str) -> Sequence[CodeText]:
-    """A search with a key that was just made, in the languages of the documentation, if the product has both."""
+    """Programs that search with a new key, in each language of the manual; none if the product lacks search or docs."""
     search = manual(request.server.product).references["en"].operations.get("searchCompanies")
     if search is None or "/docs" not in request.context.pages:
         return ()
-    return search.request.with_query(limit=3).texts(request.origin, key)
+    return search.request.replace_query(limit=3).texts(request.origin, key)
 
 
 def _session(request: PageRequest) -> Session:
-    assert request.session  # the routes of these pages are `personal`
+    """The session of the person, who is logged in because the routes are `personal`."""
+    assert request.session  # always, because the routes of these pages are `personal`
     return request.session
 
 
 def _opened_records(request: PageRequest, opened: Sequence[Opening]) -> Sequence[OpenedRecord]:
-    """The last openings of the month, in their order."""
+    """The records of the last openings of the month, in the order of `opened`."""
     try:
         with request.server.published.lease() as generation:
-            return [_opened_record(request, generation.shards, one) for one in opened]
-    except ApiError:  # there are no data yet: an account has a page all the same
-        return [_opened_record(request, None, one) for one in opened]
+            return [_opened_record(request, generation.shards, opening) for opening in opened]
+    except ApiError:  # no data are served yet, so the page has identifiers instead of names
+        return [_opened_record(request, None, opening) for opening in opened]
 
 
 def _opened_record(request: PageRequest, base: ShardSet | None, opening: Opening) -> OpenedRecord:
+    """An opening, with the name and the page of the company if the served data have the company.
+
+    The subject of an opening is `<iso2>/<identifier>` for a record. For an analysis, the module comes first.
+    """
     at, credits, subject = opening.at, opening.credits, opening.subject
-    head, _, rest = subject.partition("/")
-    if head == MARCHE:
+    module_name, _, company = subject.partition("/")
+    if module_name == MARCHE:
         return OpenedRecord(at, credits, MARCHE, "", "", "")
-    module = ENTREPRISE if head == ENTREPRISE else ""
-    iso2, _, identifier = (rest if module else subject).partition("/")
+    module = ENTREPRISE if module_name == ENTREPRISE else ""
+    iso2, _, identifier = (company if module else subject).partition("/")
     shard = base.get(iso2) if base else None
     row = None if shard is None else shard.find(identifier)
     if shard is None or row is None:
@@ -335,7 +361,7 @@ def _opened_record(request: PageRequest, base: ShardSet | None, opening: Opening
 
 
 def _has_lists(exports: Iterable[CountedExport]) -> bool:
-    """Whether one of these exports has the companies of a list."""
+    """Whether one of these exports was of several `ids`, so of a list, whose own columns a repeated export lacks."""
     return any(
         name == "ids" and "," in value
         for export in exports
@@ -344,12 +370,13 @@ def _has_lists(exports: Iterable[CountedExport]) -> bool:
 
 
 def _repeat_fields(export: CountedExport) -> dict[str, str]:
-    """The fields of the form that makes an export again; none if its parameters were not kept."""
+    """The fields of the form that repeats an export; empty if the parameters of the export were not stored."""
     if export.search is None:
         return {}
-    given = parse_qsl(export.search)
+    parameters = parse_qsl(export.search)
     fields = {
-        name: ",".join(value for known, value in given if known == name) for name in EXPORT_FIELDS
+        name: ",".join(value for parameter, value in parameters if parameter == name)
+        for name in EXPORT_FIELDS
     }
-    search = urlencode(pairs_without(given, EXPORT_FIELDS))
+    search = urlencode(pairs_without(parameters, EXPORT_FIELDS))
     return {"recherche": search, **fields, "format": export.format}

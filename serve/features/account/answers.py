@@ -1,4 +1,7 @@
-"""GET /compte: what an organisation may do, and has done (contract D15)."""
+"""The objects of GET /compte: the rights and the usage of an organisation (contract D15).
+
+`texts.csv` has the meaning of each field.
+"""
 
 from collections.abc import Sequence
 

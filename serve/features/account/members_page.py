@@ -1,8 +1,8 @@
 """/compte/membres: the people of an organisation, their roles, and invitations (extension X10).
 
-Everybody sees the members. Administrators invite, give roles, remove people, and make the link by which
-a member chooses another password; anybody may leave. A link is shown in the response that made it, and
-never again: the store has only its SHA-256.
+All members see the list of members. Administrators invite, set roles, remove people, and make the link with which a
+member chooses a new password; each member can leave. A link is shown only in the response to the form that made the
+link: the store has only the SHA-256 of its token.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -28,7 +28,7 @@ _MEMBERS: Final = "/compte/membres"
 
 @dataclass(frozen=True, slots=True)
 class _Outcome:
-    """The outcome of a form, shown above the members; `link` is the path of a new link."""
+    """The outcome of a form, shown above the members. `link` is the address of a new link."""
 
     news: str = ""
     status: int = 200
@@ -37,95 +37,102 @@ class _Outcome:
 
 
 async def show(request: PageRequest) -> Response:
-    """The members, and the invitations that can still be used.
+    """The members, and the invitations that are still valid.
 
     Raises:
         StoreUnavailable
     """
-    return await _page(request, _Outcome())
+    return await _members_page(request, _Outcome())
 
 
 async def change(request: PageRequest) -> Response:
-    """Do what the form says: invite, give a role, remove, make a link, withdraw an invitation.
+    """Carry out the form: invite, set a role, remove, make a link, withdraw an invitation.
 
     Raises:
         ApiError: 400, 403, 404, 429.
         StoreUnavailable
     """
     session = _session(request)
-    act = request.form.get("geste", "")
-    leaves = act == "retrait" and request.form.get("personne") == session.person.id
+    # A member who is not an administrator can only leave, which needs no confirmed address.
+    action = request.form.get("geste", "")
+    leaves = action == "retrait" and request.form.get("personne") == session.person.id
     if session.person.role != ADMINISTRATOR and not leaves:
         raise ApiError("administrateurs_seulement")
-    if act not in _ACTS:
-        raise ApiError("geste_inconnu", act=act[:40])
+    if action not in _ACTIONS:
+        raise ApiError("geste_inconnu", act=action[:40])
     if not leaves and request.is_unconfirmed:
         raise ApiError("adresse_non_confirmee", email=session.person.email)
     try:
-        return await _ACTS[act](request, session)
+        return await _ACTIONS[action](request, session)
     except UnknownError as error:
-        wanted = request.form.get("personne") or request.form.get("billet", "")
-        raise ApiError("personne_introuvable", person=wanted[:40]) from error
+        name = request.form.get("personne") or request.form.get("billet", "")
+        raise ApiError("personne_introuvable", person=name[:40]) from error
     except NotAllowedError:
-        return await _page(request, _Outcome("refused", 409))
+        return await _members_page(request, _Outcome("refused", 409))
 
 
 async def _invite(request: PageRequest, session: Session) -> Response:
+    """Make an invitation; its link is mailed, or shown if this server sends no mail."""
     email, role = request.form.get("email", "").strip(), request.form.get("role", MEMBER)
     if not is_email(email) or role not in ROLES:
-        return await _page(request, _Outcome("bad_email", 422, email=email))
-    _count(request, session)
+        return await _members_page(request, _Outcome("bad_email", 422, email=email))
+    _count_link(request, session)
     if request.mails:
-        throttle_of(request.server).mail(email, request.now)
+        throttle_of(request.server).count_invitation_mail(email, request.now)
     new = new_ticket(
         tickets.INVITATION, email, request.now,
         mail=request.mails, account=session.account.id, role=role, lang=request.lang,
     )  # fmt: skip
-    return await _show_link(request, new)
+    return await _issue_link(request, new)
 
 
 async def _make_link(request: PageRequest, session: Session) -> Response:
-    """A link by which a member of this organisation chooses another password."""
-    wanted = request.form.get("personne", "")
+    """Show a link with which a member of this organisation chooses a new password."""
+    person_id = request.form.get("personne", "")
     members = await request.ledger.read(people.people_of, session.account.id)
-    person = next((person for person in members if person.id == wanted), None)
+    person = next((person for person in members if person.id == person_id), None)
     if person is None:
-        raise ApiError("personne_introuvable", person=wanted[:40])
-    _count(request, session)
+        raise ApiError("personne_introuvable", person=person_id[:40])
+    _count_link(request, session)
     new = new_ticket(
         tickets.PASSWORD, person.email, request.now, mail=request.mails, lang=request.lang
     )
-    return await _show_link(request, new)
+    return await _issue_link(request, new)
 
 
-async def _hand_over(request: PageRequest, session: Session) -> Response:
-    """A link to hand over in place of a mail that does not go out; it replaces the mail."""
+async def _replace_mail(request: PageRequest, session: Session) -> Response:
+    """Show a new link in place of the link of a mail that was not sent, for the administrator to pass on.
+
+    The new link has the kind, the address and the role of the old one, and counts in the same daily limits.
+    """
     open_tickets = await request.ledger.read(
-        tickets.of_account, session.account.id, seconds(request.now)
+        tickets.valid_tickets, session.account.id, seconds(request.now)
     )
-    wanted = request.form.get("billet", "")
-    known = next((ticket for ticket in open_tickets if ticket.id == wanted), None)
-    if known is None:
+    ticket_id = request.form.get("billet", "")
+    unsent = next((ticket for ticket in open_tickets if ticket.id == ticket_id), None)
+    if unsent is None:
         raise ApiError("lien_perime")
-    _count(request, session)
-    if known.kind == tickets.INVITATION:
+    _count_link(request, session)
+    if unsent.kind == tickets.INVITATION:
         new = new_ticket(
-            tickets.INVITATION, known.email, request.now,
-            mail=False, account=session.account.id, role=known.role, lang=known.lang,
+            tickets.INVITATION, unsent.email, request.now,
+            mail=False, account=session.account.id, role=unsent.role, lang=unsent.lang,
         )  # fmt: skip
     else:
-        new = new_ticket(tickets.PASSWORD, known.email, request.now, mail=False, lang=known.lang)
-    return await _show_link(request, new)
+        new = new_ticket(tickets.PASSWORD, unsent.email, request.now, mail=False, lang=unsent.lang)
+    return await _issue_link(request, new)
 
 
-def _count(request: PageRequest, session: Session) -> None:
-    """Count an invitation or a link. Raises ApiError 429."""
+def _count_link(request: PageRequest, session: Session) -> None:
+    """Count an invitation, or a link for a new password, against the daily limits. Raises ApiError 429."""
     address = request.trace.address
-    throttle_of(request.server).invite(session.account, session.person.id, address, request.now)
+    throttle_of(request.server).count_new_link(
+        session.account, session.person.id, address, request.now
+    )
 
 
-async def _show_link(request: PageRequest, new: NewTicket) -> Response:
-    """Store an invitation, or a ticket for another password, and show its link unless it is mailed."""
+async def _issue_link(request: PageRequest, new: NewTicket) -> Response:
+    """Store an invitation, or a ticket for a new password, and show its link unless it is mailed."""
     is_invitation = new.ticket.kind == tickets.INVITATION
     store = tickets.issue if is_invitation else tickets.ask_for_link
     ticket = await request.ledger.submit(store, new.ticket, new.digest)
@@ -133,43 +140,48 @@ async def _show_link(request: PageRequest, new: NewTicket) -> Response:
         outbox.wake(request.server)
         return see_other(_MEMBERS)
     link = f"{request.origin}/{PATHS[ticket.kind]}/{new.token}"
-    return await _page(request, _Outcome("linked", link=link, email=ticket.email))
+    return await _members_page(request, _Outcome("linked", link=link, email=ticket.email))
 
 
 async def _set_role(request: PageRequest, session: Session) -> Response:
+    """Set the role of a person, and show the members again."""
     person, role = request.form.get("personne", ""), request.form.get("role", "")
     await request.ledger.submit(people.set_role, session.account.id, person, role)
     return see_other(_MEMBERS)
 
 
 async def _remove(request: PageRequest, session: Session) -> Response:
+    """Remove a person from the organisation; a person who leaves gets the front page."""
     person = request.form.get("personne", "")
     await request.ledger.submit(tickets.remove_person, session.account.id, person)
     return see_other("/" if person == session.person.id else _MEMBERS)
 
 
 async def _withdraw(request: PageRequest, session: Session) -> Response:
+    """Withdraw an invitation, so that its link no longer works."""
     ticket = request.form.get("billet", "")
     await request.ledger.submit(tickets.withdraw, session.account.id, ticket)
     return see_other(_MEMBERS)
 
 
-_ACTS: Final[Mapping[str, Callable[[PageRequest, Session], Awaitable[Response]]]] = {
+# The function for each value of the field `geste` of the form.
+_ACTIONS: Final[Mapping[str, Callable[[PageRequest, Session], Awaitable[Response]]]] = {
     "invitation": _invite,
     "lien": _make_link,
     "role": _set_role,
     "retrait": _remove,
     "annulation": _withdraw,
-    "remise": _hand_over,
+    "remise": _replace_mail,
 }
 
 
-async def _page(request: PageRequest, outcome: _Outcome) -> Response:
+async def _members_page(request: PageRequest, outcome: _Outcome) -> Response:
+    """The page of the members, with the outcome of a form."""
     session = _session(request)
     account, ledger = session.account, request.ledger
     with ledger.batch_reads():
         members = ledger.read(people.people_of, account.id)
-        open_tickets = ledger.read(tickets.of_account, account.id, seconds(request.now))
+        open_tickets = ledger.read(tickets.valid_tickets, account.id, seconds(request.now))
     return page(
         request, "members.html",
         status=outcome.status,
@@ -178,10 +190,11 @@ async def _page(request: PageRequest, outcome: _Outcome) -> Response:
         people=await members,
         tickets=await open_tickets,
         at=lambda seconds: datetime.fromtimestamp(seconds, UTC),
-        outcome_=outcome,
+        outcome_=outcome,  # `page` has a parameter `outcome`
     )  # fmt: skip
 
 
 def _session(request: PageRequest) -> Session:
+    """The session of the person, who is logged in because the route is `personal`."""
     assert request.session  # the route is `personal`
     return request.session

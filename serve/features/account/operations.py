@@ -1,8 +1,8 @@
-"""The operation of an account, and the services of its pages: mail and payments, where the settings have them.
+"""The operation of an account, and the services of its pages: mail and payments, if the settings have them.
 
-GET /api/v1/compte says what an organisation may do, and what it has done (contract D15). It is free and not metered, so
-that a client can ask before it spends; only the burst limit applies. The resource is for accounts only: without a valid
-key it is 401 `compte_requis` (§7), for a visitor and for an invalid key alike, since a visitor has nothing to see.
+GET /api/v1/compte returns the rights and the usage of an organisation (contract D15). The route is free and not
+metered, so that a client can check its credits before a call; only the burst limit applies. Without a valid key, the
+route answers 401 `compte_requis` (§7), for a visitor and for an invalid key alike, as a visitor has nothing to see.
 """
 
 from typing import Final
@@ -44,7 +44,7 @@ async def compte(request: Request) -> Result[Compte]:
         keys = request.store.read(account_rows.keys_of, account.id)
     usage = await counters
     content = Compte(
-        compte=_account(account),
+        compte=_organisation(account),
         plan=plan.slug,
         plan_souscrit=account.plan,
         outil_api=has_tool(account, plans),
@@ -62,7 +62,7 @@ async def compte(request: Request) -> Result[Compte]:
             etats_financiers=plan.etats_financiers,
             essais_par_mois=plan.essais_par_mois,
         ),
-        compteurs=Compteurs(**{meter.type: _meter(meter) for meter in usage.meters}),
+        compteurs=Compteurs(**{meter.type: _quota(meter) for meter in usage.meters}),
         credits=CreditsDuMois(
             dotation=usage.credits.grant,
             utilises=usage.credits.used,
@@ -70,14 +70,15 @@ async def compte(request: Request) -> Result[Compte]:
             restants=usage.credits.left,
             reinitialisation=counter_headers.iso(usage.credits.reset),
         ),
-        cles=[_key(key) for key in await keys],
+        cles=[_key_object(key) for key in await keys],
         offre_suivante=request.offer,
     )
     headers = counter_headers.calls(request.limits, usage.calls, request.left, request.now)
     return Result(200, content, {**NO_STORE, **headers}, "free")
 
 
-def _account(account: Account) -> Organisation:
+def _organisation(account: Account) -> Organisation:
+    """An account as the object of the answer."""
     return Organisation(
         id=account.id,
         nom=account.nom,
@@ -86,12 +87,13 @@ def _account(account: Account) -> Organisation:
     )
 
 
-def _meter(meter: Meter) -> Quota:
+def _quota(meter: Meter) -> Quota:
+    """A counter as the object of the answer."""
     return Quota(**counter_headers.quota(meter.type, meter.limit, meter.used, meter.reset))
 
 
-def _key(key: Key) -> Cle:
-    """A key as its owner may see it: never more of its text than the last characters (A11)."""
+def _key_object(key: Key) -> Cle:
+    """A key as its owner can see it, with at most the last four characters of its text (A11)."""
     return Cle(
         id=key.id,
         libelle=key.label,
@@ -105,7 +107,7 @@ def open_account(context: ServerContext, limiter: Limiter) -> OpenFeature:
     """Open the limits of log-ins, and the mail and the payments of the settings.
 
     Raises:
-        NotAllowedError, OSError: one of them cannot be used.
+        NotAllowedError, OSError: a setting cannot be used.
     """
     config, holder = context.config, context.holder
     context.services[LoginThrottle] = LoginThrottle(limiter, config.debit)

@@ -1,11 +1,12 @@
-"""Mail to members: an invitation, a link for another password or to confirm an address, in French and English.
+"""Mail to members: an invitation, a link for a new password, or a link that confirms an address; French and English.
 
-The store keeps mails that are to be sent. Every process that serves looks for those that are due; `claim`
-(quota/ledger/tickets.py) gives each to one of them. A mail server that is down or slow loses nothing: the outcome is
-noted, /compte/membres shows it, and the mail is tried again until its link expires. A mail server that refuses the
-recipient or the text for good (RFC 5321 §4.2.1, 5yz) ends the attempts; everything else may pass.
+The store has the mails to send. Each serving process looks for mails that are due, and `claim_mail`
+(quota/ledger/tickets.py) gives each mail to one process. A mail is not lost if the mail server is down or slow: the
+outcome is stored, /compte/membres shows it, and the mail is tried again until its link expires. If the mail server
+refuses the recipient or the text for good (RFC 5321 §4.2.1, 5yz), there is no further attempt. All other errors count
+as temporary.
 
-A mail is plain text with one link. The name of the organisation stands in its body alone, because its members chose it.
+A mail is plain text with one link. The name of the organisation is only in the body, because its members choose it.
 """
 
 import asyncio
@@ -17,16 +18,17 @@ from email.message import EmailMessage
 from email.utils import format_datetime, parseaddr
 from typing import Final, NamedTuple
 
+from quota.credentials import secret_digest
 from quota.errors import NotAllowedError, QuotaError
 from quota.ledger import account_rows, people, tickets
 from quota.ledger.tickets import Ticket
-from quota.new_values import new_token, token_digest
+from quota.new_values import new_token
 from quota.periods import seconds
 from quota.store.interface import LedgerStore
 from serve.access.context import ServerContext
-from serve.config import STARTTLS, TLS, MailSettings, secret
+from serve.config import STARTTLS, TLS, MailSettings, read_secret
 
-# Between two looks for mails that are due; a mail that was just entered is sent at once.
+# Seconds between two checks for mails that are due; a new mail does not wait for the next check.
 LOOK_SECONDS: Final = 15.0
 
 # The first part of the path of a link, by the kind of its ticket.
@@ -36,6 +38,7 @@ PATHS: Final[Mapping[str, str]] = {
     tickets.CONFIRMATION: "confirmation",
 }
 
+# The subject and the body of a mail in French and English, by the kind of its ticket.
 _SUBJECTS: Final = {
     tickets.INVITATION: ("Invitation sur societes", "Invitation to societes"),
     tickets.PASSWORD: ("Votre nouveau mot de passe", "Your new password"),
@@ -43,10 +46,10 @@ _SUBJECTS: Final = {
 }
 _BODIES: Final = {
     tickets.INVITATION: (
-        "Bonjour,\n\n« {nom} » vous invite à la rejoindre. Choisissez votre mot de passe ici :\n\n"
+        "Bonjour,\n\n« {nom} » vous invite à rejoindre son compte. Choisissez votre mot de passe ici :\n\n"
         "{lien}\n\nCe lien sert une fois, jusqu'au {fin} UTC. Si vous n'attendiez pas cette "
         "invitation, ne faites rien.\n",
-        "Hello,\n\n“{nom}” invites you to join. Choose your password here:\n\n"
+        "Hello,\n\n“{nom}” invites you to join its account. Choose your password here:\n\n"
         "{lien}\n\nThis link works once, until {fin} UTC. If you did not expect this invitation, "
         "do nothing.\n",
     ),
@@ -54,24 +57,24 @@ _BODIES: Final = {
         "Bonjour,\n\nUn nouveau mot de passe a été demandé pour cette adresse. Choisissez-le ici :"
         "\n\n{lien}\n\nCe lien sert une fois, jusqu'au {fin} UTC. Si vous n'avez rien demandé, ne "
         "faites rien : votre mot de passe reste le même.\n",
-        "Hello,\n\nA new password was asked for at this address. Choose it here:"
-        "\n\n{lien}\n\nThis link works once, until {fin} UTC. If you did not ask, do nothing: "
-        "your password stays as it is.\n",
+        "Hello,\n\nA new password was requested for this address. Choose it here:"
+        "\n\n{lien}\n\nThis link works once, until {fin} UTC. If you did not request it, do "
+        "nothing: your password does not change.\n",
     ),
     tickets.CONFIRMATION: (
         "Bonjour,\n\nLe compte de « {nom} » utilise cette adresse. Si c'est le vôtre, connectez-vous, puis "
-        "confirmez-la ici :\n\n{lien}\n\nCe lien sert une fois, jusqu'au {fin} UTC. Si vous n'avez pas de compte, "
-        "ne faites rien : « mot de passe oublié » vous donne le compte, et le retire à qui s'en est servi.\n",
-        "Hello,\n\nThe account of “{nom}” uses this address. If it is yours, log in, then confirm it here:"
-        "\n\n{lien}\n\nThis link works once, until {fin} UTC. If you have no account, do nothing: “lost password” "
-        "gives you the account, and takes it from whoever used it.\n",
+        "confirmez l'adresse ici :\n\n{lien}\n\nCe lien sert une fois, jusqu'au {fin} UTC. Si vous n'avez pas créé "
+        "ce compte, ne faites rien, ou utilisez « Mot de passe perdu ? » pour le retirer à la personne qui l'a créé.\n",
+        "Hello,\n\nThe account of “{nom}” uses this address. If it is your account, log in, then confirm the address "
+        "here:\n\n{lien}\n\nThis link works once, until {fin} UTC. If you did not create this account, do nothing, or "
+        "use “Lost your password?” to take it from the person who created it.\n",
     ),
 }
-# Below a link for another password, where the address was never confirmed.
+# Added to a mail with a link for a new password, if the address was never confirmed.
 _TAKES_OVER: Final = (
-    "\nCette adresse n'a jamais été confirmée. Ce mot de passe révoquera donc toutes les clés et adresses de "
+    "\nCette adresse n'a jamais été confirmée. Un nouveau mot de passe révoquera donc toutes les clés et adresses de "
     "réconciliation de « {nom} », annulera ses invitations et retirera ses autres membres.\n",
-    "\nThis address was never confirmed. This password will therefore revoke all keys and reconciliation "
+    "\nThis address was never confirmed. A new password will therefore revoke all keys and reconciliation "
     "addresses of “{nom}”, withdraw its invitations and remove its other members.\n",
 )
 
@@ -86,7 +89,7 @@ class _Delivery(NamedTuple):
 
 
 def wake(context: ServerContext) -> None:
-    """Send the mail that was just entered, without waiting for the next look; nothing where no mail is sent."""
+    """Send a new mail now instead of at the next check; nothing happens on a server without mail."""
     if outbox := context.service(Outbox):
         outbox.wake()
 
@@ -101,10 +104,10 @@ class Outbox:
         base_url: str,
         now: Callable[[], datetime],
     ) -> None:
-        """Check the settings.
+        """Check the settings; `run` sends the mails.
 
         Args:
-            ledger: the store with the mails, None at an edge; raises StoreUnavailable.
+            ledger: returns the store with the mails, None at an edge; raises StoreUnavailable.
             base_url: the beginning of the links.
 
         Raises:
@@ -116,24 +119,24 @@ class Outbox:
         self._base_url = base_url
         self._now = now
         self._woken = asyncio.Event()
-        self._waiting: int | None = None
+        self._waiting: int | None = None  # mails, as of the last check
 
     def count(self) -> int | None:
-        """How many mails were not accepted yet, as of the last look; None if the store does not tell."""
+        """The number of mails that were not accepted yet, as of the last check; None if the store did not answer."""
         return self._waiting
 
     def wake(self) -> None:
-        """Look for mails now."""
+        """Check for mails that are due now."""
         self._woken.set()
 
     async def run(self) -> None:
-        """Send what is due until cancelled."""
+        """Send the mails that are due, until cancelled."""
         while True:
             self._woken.clear()
             try:
                 await self._deliver()
-            except QuotaError as error:  # tried again at the next look
-                self._waiting = None
+            except QuotaError as error:  # tried again at the next check
+                self._waiting = None  # unknown
                 _log.warning("mails wait for the store, which is tried again: %s", error)
             try:
                 async with asyncio.timeout(LOOK_SECONDS):
@@ -142,17 +145,21 @@ class Outbox:
                 continue
 
     async def _deliver(self) -> None:
+        """Send the mails that are due, each claimed first, so that no other process sends it."""
         ledger = self._ledger()
         if ledger is None:
             return
         self._waiting = await ledger.read(tickets.waiting_mails, seconds(self._now()))
         while await ledger.read(tickets.is_due, seconds(self._now())):
             token = new_token()
-            ticket = await ledger.submit(tickets.claim, token_digest(token), seconds(self._now()))
+            ticket = await ledger.submit(
+                tickets.claim_mail, secret_digest(token), seconds(self._now())
+            )
             if ticket is None:  # another process was faster
                 return
             account = await ledger.read(account_rows.account_of, ticket.account)
-            person = await ledger.read(people.by_email, ticket.email)
+            person = await ledger.read(people.find_by_email, ticket.email)
+            # If no administrator of an account has a confirmed address, the account passes to the owner of the address.
             takes_over = (
                 person is not None
                 and not person.confirmed
@@ -161,45 +168,48 @@ class Outbox:
             delivery = await self._send(
                 ticket, account.nom or account.id, token, takes_over=takes_over
             )
-            await ledger.submit(tickets.settle, ticket.id, delivery.state, delivery.error)
+            await ledger.submit(
+                tickets.note_mail_outcome, ticket.id, delivery.state, delivery.error
+            )
             self._waiting = await ledger.read(tickets.waiting_mails, seconds(self._now()))
             if delivery.error:
                 _log.warning("mail of %s: %s (%s)", ticket.id, delivery.error, delivery.state)
 
     async def _send(self, ticket: Ticket, nom: str, token: str, *, takes_over: bool) -> _Delivery:
+        """Send the mail of a ticket. If the address is not valid in a mail, the mail counts as refused."""
         link = f"{self._base_url}/{PATHS[ticket.kind]}/{token}"
         try:
-            mail = _message(
+            mail = _ticket_mail(
                 ticket, nom, link, self._settings.sender, self._now(), takes_over=takes_over
             )
         except ValueError as error:  # no mail can have such an address
             return _Delivery(tickets.REFUSED, str(error))
-        return await _hand_over(self._settings, mail)
+        return await _pass_to_server(self._settings, mail)
 
 
-def _message(
+def _ticket_mail(
     ticket: Ticket, nom: str, link: str, sender: str, now: datetime, *, takes_over: bool = False
 ) -> EmailMessage:
-    """The mail of a ticket.
+    """The mail that sends the link of a ticket.
 
     Args:
         nom: the name of the organisation.
         link: the address that uses the ticket.
-        takes_over: whether another password takes the account from others.
+        takes_over: whether the new password takes the account from other people.
 
     Raises:
-        ValueError: the address cannot stand in a mail.
+        ValueError: the address is not valid in a mail.
     """
-    english = ticket.lang == "en"
+    english = ticket.lang == "en"  # as an index: 0 is the French text, 1 the English text
     end = datetime.fromtimestamp(ticket.expires, UTC)
     mail = EmailMessage()
     mail["From"] = sender
-    mail["To"] = _address(ticket.email)
+    mail["To"] = _recipient(ticket.email)
     mail["Subject"] = _SUBJECTS[ticket.kind][english]
     mail["Date"] = format_datetime(now)
-    # The same for every attempt, so that a mail that comes twice can be recognized.
+    # All attempts have the same Message-ID, so that a mail program recognizes a mail that arrives twice.
     mail["Message-ID"] = f"<{ticket.id}@{parseaddr(sender)[1].rpartition('@')[2]}>"
-    mail["Auto-Submitted"] = "auto-generated"  # RFC 3834: no replies of absent people
+    mail["Auto-Submitted"] = "auto-generated"  # RFC 3834: no automatic replies
     mail["Content-Language"] = "en" if english else "fr"
     text = _BODIES[ticket.kind][english]
     if takes_over and ticket.kind == tickets.PASSWORD:
@@ -208,17 +218,18 @@ def _message(
     return mail
 
 
-def _address(email: str) -> Address:
+def _recipient(email: str) -> Address:
+    """The address as a header of a mail needs it. Raises ValueError: no mail can have this address."""
     user, _, domain = email.rpartition("@")
     return Address(username=user, domain=domain)
 
 
 def _check_settings(settings: MailSettings) -> None:
-    """Check that mails can be tried with these settings.
+    """Check that mails can be sent with these settings.
 
     Raises:
         NotAllowedError: aiosmtplib, an extra, is not installed.
-        OSError: the file of the password cannot be read.
+        OSError: the password file cannot be read.
     """
     try:
         import aiosmtplib  # noqa: F401
@@ -227,17 +238,21 @@ def _check_settings(settings: MailSettings) -> None:
             f"[courriel] needs aiosmtplib ({error}); pip install 'societes[mail]'"
         ) from error
     if settings.password_file:
-        secret(settings.password_file)
+        read_secret(settings.password_file)
 
 
-async def _hand_over(settings: MailSettings, mail: EmailMessage) -> _Delivery:
-    """Hand a mail to the server by aiosmtplib; it is sent once the server has accepted all of it."""
+async def _pass_to_server(settings: MailSettings, mail: EmailMessage) -> _Delivery:
+    """Pass a mail to the mail server with aiosmtplib; it counts as sent when the server has accepted it.
+
+    REFUSED: the server refuses the recipient or the mail for ever (a status from 500). WAITING: any other failure,
+    after which the mail is tried again. An error is returned as text, not raised.
+    """
     import aiosmtplib
     from aiosmtplib import errors
 
     try:
-        password = secret(settings.password_file) if settings.password_file else None
-        # A limit of our own: that of the library is for each step, and a slow server has many.
+        password = read_secret(settings.password_file) if settings.password_file else None
+        # The limit of the library is for each step, and a slow server has many steps. So the complete mail has a limit.
         async with asyncio.timeout(settings.timeout):
             await aiosmtplib.send(
                 mail,
@@ -249,7 +264,7 @@ async def _hand_over(settings: MailSettings, mail: EmailMessage) -> _Delivery:
                 start_tls=settings.tls == STARTTLS,
             )
     except TimeoutError:
-        return _Delivery(tickets.WAITING, f"no reply of {settings.host} in {settings.timeout} s")
+        return _Delivery(tickets.WAITING, f"no reply from {settings.host} in {settings.timeout} s")
     except errors.SMTPRecipientsRefused as error:
         refusal = error.recipients[0]
         state = tickets.REFUSED if refusal.code >= 500 else tickets.WAITING

@@ -1,4 +1,4 @@
-"""The pages of an account: the account itself, log-in, members, links of mails, prices and payments.
+"""The pages of an account: the account itself, log-in, members, links in mails, prices and payments.
 
 They use the services that `operations` opens.
 """
@@ -11,7 +11,7 @@ from serve.surfaces.site.page_request import WebRoute
 
 PAGES: Final = (
     WebRoute(
-        "/tarifs", "tarifs", payment_page.prices, payment_page.buy, guarded=False, kept=True,
+        "/tarifs", "tarifs", payment_page.prices, payment_page.buy, guarded=False, cached=True,
         menu=Text("Tarifs", "Pricing"), place=40,
     ),
     WebRoute("/compte", "compte", account_page.show, personal=True, closed=True),
@@ -36,11 +36,11 @@ PAGES: Final = (
     WebRoute("/compte/membres", "membres", members_page.show, members_page.change, personal=True),
     WebRoute("/compte/facturation", "facturation", post=payment_page.invoices, personal=True),
     WebRoute(
-        "/paiement/evenements", "evenements", post=payment_page.event,
+        "/paiement/evenements", "evenements", post=payment_page.receive_event,
         guarded=False, signature="Stripe-Signature",
     ),
     WebRoute(
-        "/mot-de-passe", "mot-de-passe-perdu", log_in_page.lost_form,
+        "/mot-de-passe", "mot-de-passe-perdu", log_in_page.lost_password_form,
         log_in_page.send_password_link, remembers=True,
     ),
     WebRoute(
@@ -48,11 +48,11 @@ PAGES: Final = (
         log_in_page.set_password, remembers=True, secret=True, example="/mot-de-passe/x",
     ),
     WebRoute(
-        "/invitation/{token}", "invitation", log_in_page.show_invitation, log_in_page.accept,
+        "/invitation/{token}", "invitation", log_in_page.show_invitation, log_in_page.accept_invitation,
         remembers=True, secret=True, example="/invitation/x",
     ),
     WebRoute(
-        "/confirmation/{token}", "confirmation", log_in_page.show_confirmation, log_in_page.confirm,
+        "/confirmation/{token}", "confirmation", log_in_page.show_confirmation, log_in_page.confirm_address,
         personal=True, secret=True, example="/confirmation/x",
     ),
 )  # fmt: skip

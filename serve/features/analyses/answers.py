@@ -1,4 +1,4 @@
-"""The analysis of a company: ratios, ranks, warnings, score; and the companies that are most like it (X11)."""
+"""Answers of the analyses of a company and of a market, and of comparable companies (X11)."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -27,7 +27,7 @@ Exercice = Annotated[int, TextOf("Exercice")]
 P25 = Annotated[float, TextOf("P25")]
 Mediane = Annotated[float, TextOf("Mediane")]
 P75 = Annotated[float, TextOf("P75")]
-# Words of a formula stand in `formule` (serve/contract/reasons.py).
+# The words of a formula are in `formule` (serve/contract/reasons.py).
 FormuleCode = Annotated[str, TextOf("FormuleCode")]
 
 
@@ -252,14 +252,14 @@ class PremiereSociete(SocieteNommee):
 
 
 class _ServedFor(DeclaredObject):
-    """The plan and the module of the caller."""
+    """The plan of the caller, and the paid module."""
 
     plan: CodePlan
     module: str
 
 
 class ChiffresDuMarche(DeclaredObject):
-    """The analysis without what depends on the caller."""
+    """The part of an analysis that does not depend on the caller."""
 
     total: Count
     exercices: Sequence[Exercice] | None

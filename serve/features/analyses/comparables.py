@@ -1,8 +1,8 @@
-"""GET /api/v1/societes/{iso}/{id}/comparables: the companies that are most like one (extension X11).
+"""GET /api/v1/societes/{iso}/{id}/comparables: the companies most similar to a company (extension X11).
 
-What is near is defined by `shards/analyses/comparables.py`; the answer has the gaps of each distance, null with
-a reason where a size is not known. Rows are those of a search: as many as the plan shows, with contacts only where it
-has the right to them.
+`shards/analyses/comparables.py` defines the distance. The answer has the gaps of which a distance is the sum; a gap is
+null with a reason if a figure is unknown. As in a search, the plan limits the number of companies, and they have
+contacts only if the plan has the right.
 """
 
 from collections.abc import Mapping, Sequence
@@ -30,50 +30,51 @@ from shards.search.search import records
 
 N: Final = Parameter("n", 10, "integer", default=10, minimum=1, maximum=50)
 PARAMETERS: Final = (N, VERSION)
-# A row of the sub-sector, of which a few columns are read.
+# The estimated cost of each row of the sub-sector, of which a few columns are read.
 _MICROSECONDS_A_ROW: Final = 0.02
 
 
 def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Comparables]:
-    """The companies nearest to a company, at most as many as the plan shows of a search.
+    """Find the companies nearest to a company, at most as many as the plan shows in a search.
 
     Raises:
-        ApiError: 400; 409 for a `version` that is not open any more.
+        ApiError: 400; 409 for a `version` that is no longer open.
     """
-    wanted = reader.read(request.pairs, PARAMETERS, generation.names)
-    generation = generation.at_version(wanted.version)
+    parameters = reader.read(request.pairs, PARAMETERS, generation.names)
+    generation = generation.pinned_to(parameters.version)
     shard, row = locate(request, generation)
     if row is None:
         return PreparedCall(partial(refuse_absent, generation, shard, request.segments[1]))
     caller = request.caller
     plan = caller.plan
-    limit = rights.window(plan, wanted.value(N), 0).limit
+    limit = rights.window(plan, parameters.value(N), 0).limit
     record = shard.company(row)
     company = f"{shard.iso2}/{record['id']}"
-    given = (caller.souscrit, request.offer, "comparables", company, limit, request.lang)
-    tag = etag(generation.id, plan.slug, *given)
+    tag_inputs = (caller.souscrit, request.offer, "comparables", company, limit, request.lang)
+    tag = etag(generation.id, plan.slug, *tag_inputs)
     path = f"{path_of(company)}/comparables"
     headers = private_headers(tag, generation.id, path=path, lang=request.lang)
-    kept = ("iso2", "id", "nom", "secteur", "sous_secteur")
-    shown = SocieteEtSecteur(**{name: record[name] for name in kept})
-    motif = _reason(shard, row, record)
+    fields = ("iso2", "id", "nom", "secteur", "sous_secteur")
+    subject = SocieteEtSecteur(**{name: record[name] for name in fields})
+    reason_code = _reason(shard, row, record)
 
     async def run() -> "Result[Comparables]":
+        """Find the nearest companies, and read their values."""
         base = generation.shards
-        cost = _MICROSECONDS_A_ROW * nearest.rows_beside(base, shard.iso2, row)
-        near_companies = await generation.in_thread(
+        cost = _MICROSECONDS_A_ROW * nearest.count_cell_rows(base, shard.iso2, row)
+        near_companies = await generation.run(
             cost, lambda: nearest.comparables(base, shard.iso2, row, limit)
         )
         rows = records(
-            base, [(one.iso2, one.row) for one in near_companies], coordonnees=plan.coordonnees
+            base, [(near.iso2, near.row) for near in near_companies], coordonnees=plan.coordonnees
         )
         content = Comparables(
-            societe=shown,
+            societe=subject,
             plan=plan.slug,
-            motif=motif and reasons.motif(motif, request.lang),
-            comparables=_companies(near_companies, rows, request.lang),
+            motif=reason_code and reasons.motif(reason_code, request.lang),
+            comparables=_near_companies(near_companies, rows, request.lang),
             offre_suivante=request.offer,
-            motif_code=motif,
+            motif_code=reason_code,
         )
         return Result(200, content, headers)
 
@@ -81,15 +82,15 @@ def comparables(request: Request, generation: OpenGeneration) -> PreparedCall[Co
 
 
 def _reason(shard: Shard, row: int, record: Mapping[str, Any]) -> str | None:
-    """Why there are no comparables, or why no size is compared."""
+    """The reason why there are no comparables, or why sizes are not compared; None if they are."""
     if not record["secteur"]:
         return "secteur_absent"
-    known = record["ca_eur"] is not None or shard.codes("tranche")[row]
-    return None if known else "taille_absente"
+    has_size = record["ca_eur"] is not None or shard.codes("tranche")[row]
+    return None if has_size else "taille_absente"
 
 
 def _gap_reason(comparable: Comparable) -> str | None:
-    """Why a gap is null, None where both are known."""
+    """The reason why the gap of turnover, of headcount, or both gaps are null; None if neither is."""
     if comparable.ca is None and comparable.effectif is None:
         return "taille_inconnue"
     if comparable.ca is None:
@@ -97,21 +98,24 @@ def _gap_reason(comparable: Comparable) -> str | None:
     return "effectif_inconnu" if comparable.effectif is None else None
 
 
-def _companies(near_companies: Sequence[Comparable], rows: bytes, lang: str) -> list[SocieteProche]:
-    """The near companies with their distances; `rows` is their JSON, in the same order."""
+def _near_companies(
+    near_companies: Sequence[Comparable], rows: bytes, lang: str
+) -> list[SocieteProche]:
+    """The nearest companies with their distances; `rows` is their JSON, in the same order."""
     return [
-        _company(one, row, _gap_reason(one), lang)
-        for one, row in zip(near_companies, codec.companies(rows), strict=True)
+        _near_company(near, row, _gap_reason(near), lang)
+        for near, row in zip(near_companies, codec.companies(rows), strict=True)
     ]
 
 
-def _company(
-    comparable: Comparable, row: Mapping[str, Any], code: str | None, lang: str
+def _near_company(
+    comparable: Comparable, company: Mapping[str, Any], reason_code: str | None, lang: str
 ) -> SocieteProche:
+    """A comparable company as an object of the answer: its gaps, its record `company`, and why a gap is null."""
     return SocieteProche(
         distance=comparable.distance,
         ecarts=Ecarts(ca_eur=comparable.ca, effectif=comparable.effectif, lieu=comparable.lieu),
-        societe=row,
-        motif=code and reasons.motif(code, lang),
-        motif_code=code,
+        societe=company,
+        motif=reason_code and reasons.motif(reason_code, lang),
+        motif_code=reason_code,
     )

@@ -1,4 +1,4 @@
-"""The operations of analyses."""
+"""Routes, prices and rights of the analyses: of a company and of a market, and comparable companies."""
 
 from typing import Final
 

@@ -1,6 +1,6 @@
-"""/societes/{iso}/{id}/analyse: the ratios of a company beside those of its sector (X11), which a form buys.
+"""/societes/{iso}/{id}/analyse: the ratios of a company and of its sector (X11), bought by a form.
 
-It is the analysis of the API, with its price: once a month for the same company.
+The analysis and its price are those of the API: a company is charged once a month.
 """
 
 from typing import Final
@@ -14,23 +14,24 @@ from serve.surfaces.site.render import page, see_other
 
 
 async def show(request: PageRequest) -> Response:
-    """The analysis that was paid for this month, at no price; else the record, whose form asks for it.
+    """Show the analysis of a company that was paid for this month; else redirect to the record, which has the form.
 
     Raises:
         ApiError: 400, 403, 404, 429, 503.
         StoreUnavailable: not counted, or `maybe_done`.
     """
-    asked = await _admit(request)
+    call = await _admit(request)
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
-        prepared = entreprise(asked, generation)
+        prepared = entreprise(call, generation)
         subject = prepared.company
-        paid = prepared.cost
+        price = prepared.cost
         if prepared.is_charged and subject:
-            if not await asked.store.is_charged(asked.account.id, subject, asked.now):
+            if not await call.store.is_charged(call.account.id, subject, call.now):
                 return see_other(request.context.pages.company_path(*request.segments))
+            # The analysis was paid for this month, so nothing is counted or charged.
             prepared = prepared._replace(cost=0, trials=None, calls=0)
-        result = await billing.run(prepared, asked)
+        result = await billing.run(prepared, call)
         if result.error is not None:
             raise result.error
         assert result.content is not None  # without If-None-Match there is no 304
@@ -38,36 +39,36 @@ async def show(request: PageRequest) -> Response:
             request,
             "analysis.html",
             outcome=result.outcome,
-            found=result.content,
-            paid=paid,
+            analysis=result.content,
+            paid=price,
             names=formatting.labels(request, generation.reference),
             fields=formatting.field_names(request),
-            most_points=max(one.maximum for one in result.content.score.parts),
+            most_points=max(part.maximum for part in result.content.score.parts),
         )
 
 
 async def buy(request: PageRequest) -> Response:
-    """Charge the analysis, and lead to its address, which may be kept and loaded again.
+    """Charge the analysis of a company, and redirect to its page, which can be loaded again at no cost.
 
     Raises:
         ApiError: 400, 402, 403, 404, 429, 503.
         StoreUnavailable: not counted, or `maybe_done`.
     """
-    asked = await _admit(request)
+    call = await _admit(request)
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
-        result = await billing.run(entreprise(asked, generation), asked)
+        result = await billing.run(entreprise(call, generation), call)
         if result.error is not None:
             raise result.error
     return see_other(request.path)._replace(outcome=result.outcome)
 
 
 async def _admit(request: PageRequest) -> Request:
-    """The request for the analysis, of a person who is logged in."""
-    asked = request.ask("/api/v1/societes")
-    await admission.admit_caller(asked)
-    admission.require_account(asked)
-    return asked
+    """Admit the request for the analysis; only an account may make it."""
+    call = request.ask("/api/v1/societes")
+    await admission.admit_caller(call)
+    admission.require_account(call)
+    return call
 
 
 PAGES: Final = (

@@ -1,4 +1,4 @@
-"""Tools of analyses: of a company, of a market, and comparable companies."""
+"""The tools of analyses: of a company, of a market, and comparable companies."""
 
 from typing import Any, Final
 
@@ -6,8 +6,8 @@ from serve.access.call import Request
 from serve.surfaces.mcp.tool_list import OperationTool
 
 
-def market(_call: Request, answer: dict[str, Any]) -> dict[str, Any]:
-    """The analysis of a market without the ratios that no country has."""
+def drop_empty_ratios(_call: Request, answer: dict[str, Any]) -> dict[str, Any]:
+    """Remove the ratios that no country has from the analysis of a market."""
     return {**answer, "ratios": [ratio for ratio in answer["ratios"] if ratio["pays"]]}
 
 
@@ -18,15 +18,15 @@ TOOLS: Final = (
         nulls=("valeur",),
         rows="ratios",
         advice="Ask for fewer countries.",
-        adapt=market,
+        adapt=drop_empty_ratios,
         place=80,
     ),
     OperationTool(
         "analyse_company",
         without=("libelle", "formule_code", "source", "sens"),
-        nulls=("pays",),  # a comparison with all countries
+        nulls=("pays",),  # null means a comparison with all countries
         rows="ratios",
-        advice="The API has all of them.",
+        advice="The API has all ratios.",
         place=120,
     ),
     OperationTool("comparable_companies", rows="comparables", advice="Ask for fewer.", place=130),

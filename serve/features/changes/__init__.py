@@ -1,6 +1,6 @@
-"""Changes: what happened to companies between two generations, step by step or for those that somebody watches.
+"""Changes of companies between two generations: of all companies step by step, or of watched companies.
 
-For whoever keeps a copy or follows companies. `modifications` answers GET, the steps of all companies; `watch` reads
-and answers POST, the net changes of a list or a search. The changes themselves are compared and stored by
-`shards/changes`. `answers` has the objects of the API, `tools` the tool of assistants.
+They serve callers who keep a copy of the data or follow companies. `modifications` answers GET, the steps of all
+companies; `watch` answers POST, the net changes of a list or a search. `shards/changes` compares and stores changes.
+`answers` has the objects of the API, `tools` the tool of assistants.
 """

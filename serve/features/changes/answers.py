@@ -1,4 +1,4 @@
-"""Changes between generations: of everything, and of what a caller watches (§2.2, X8)."""
+"""Answers of the changes between generations, of all companies and of watched companies (§2.2, X8)."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -35,7 +35,7 @@ PlafondAtteint = Annotated[bool, TextOf("PlafondAtteint")]
 
 
 class ChangesPage(DeclaredObject):
-    """What both pages of changes have, before their changes."""
+    """The keys that the pages of GET and POST share; they come before the changes."""
 
     depuis: str
     jusque: str
@@ -80,6 +80,6 @@ class ModificationsSuivies(AnswerObject, ChangesPage):
     plafond_atteint: PlafondAtteint = False
 
     def json(self) -> bytes:
-        """The answer as JSON; its changes lack the keys that are absent, too."""
-        changes = [members(one) for one in self.modifications]
+        """The answer as JSON; absent keys are left out of the answer and of each change."""
+        changes = [members(change) for change in self.modifications]
         return encode({**members(self), "modifications": changes})

@@ -1,12 +1,11 @@
 """GET /api/v1/modifications: the changes since a generation (beyond §4).
 
-For identified callers, counted as a search (D1). A response reports the first step on the way from
-`depuis` to the generation that is served: companies that were removed, added or changed, with the
-names of the changed fields, never a value. The caller continues with `depuis` = `jusque` until that
-is the generation served.
+Callers need an account; a page counts as a search (D1). A response has the first step on the way from `depuis` to the
+served generation: companies that were removed, added or changed, with the names of the changed fields and without
+values. The caller continues with `depuis` = `jusque` until `jusque` is the served generation.
 
-Additions and changes are capped like the rows of a search (§8.2 rules 1 and 2), so that this route
-is no way around the cap of the plan. Removals are not capped: anyone who keeps data must purge them.
+Additions and changes are capped like the rows of a search (§8.2 rules 1 and 2), so that nobody can use this route to
+evade the cap of the plan. Removals are not capped, because anyone who keeps data must purge removed companies.
 """
 
 from collections.abc import Sequence
@@ -32,6 +31,8 @@ DEPUIS: Final = Parameter(
     "depuis", "81c09a7b6c5d4e3f", "code", pattern=r"^[0-9a-f]{16}$", required=True
 )
 NATURE: Final = Parameter("nature", "supprimee", "choices", enum=NATURES, separator=",")
+# A cursor has the generation to which the changes lead, the number of changes on earlier pages, and a digest of the
+# parameters.
 CURSEUR: Final = Parameter(
     "curseur",
     "4f6a0c1d2e3b4a59.200.1a2b3c4d",
@@ -46,11 +47,13 @@ class ChangesEnvelope(NamedTuple):
     """The keys around the changes of a page, the same for GET and POST (§2.2, X8).
 
     Attributes:
-        depuis: the generation that the caller named.
-        jusque: the generation that the page leads to; `generation` is the one served.
-        total: the changes over all pages; the plan shows the first `visibles` of them.
+        depuis: the generation of the caller.
+        jusque: the generation to which these changes lead.
+        generation: the served generation.
+        total: the number of changes over all pages.
+        visibles: the number of changes that the plan shows; these are the first ones.
         limit: the most changes of a page.
-        suivant: the cursor of the next page, None on the last one.
+        suivant: the cursor of the next page, None on the last page.
     """
 
     depuis: str
@@ -62,7 +65,7 @@ class ChangesEnvelope(NamedTuple):
     suivant: str | None
 
     def fields(self, request: Request) -> dict[str, Any]:
-        """The fields of a page but its changes."""
+        """The fields of a page except its changes."""
         plan = request.caller.plan
         return {
             "depuis": self.depuis,
@@ -82,7 +85,7 @@ class ChangesEnvelope(NamedTuple):
 
 
 class _ChangeSection(NamedTuple):
-    """The changes of a country and nature; the plan shows the first `shown` of them."""
+    """The number of changes of a country and nature; the plan shows the first `shown`."""
 
     iso2: str
     nature: str
@@ -91,7 +94,11 @@ class _ChangeSection(NamedTuple):
 
 
 class _Page(NamedTuple):
-    """A page of changes: `limit` (>= 0) of all that `sections` show, from `start`."""
+    """A page of changes: at most `limit` (>= 0) of the visible changes of `sections`, from `start`.
+
+    Attributes:
+        step: None if the caller already has the served generation; there are then no changes.
+    """
 
     step: ChangeStep | None
     sections: Sequence[_ChangeSection]
@@ -100,19 +107,22 @@ class _Page(NamedTuple):
 
     @property
     def total(self) -> int:
+        """The number of all changes, over all pages."""
         return sum(section.companies for section in self.sections)
 
     @property
     def visibles(self) -> int:
+        """The number of changes that the plan shows, over all pages."""
         return sum(section.shown for section in self.sections)
 
     @property
     def end(self) -> int:
+        """The number of visible changes up to the last one of this page."""
         return min(self.start + self.limit, max(self.start, self.visibles))
 
 
-class _Part(NamedTuple):
-    """A range of neighbours in a file of changes."""
+class _ChangeRange(NamedTuple):
+    """A range of changes in a file of changes."""
 
     changes: ChangeFile
     nature: str
@@ -120,36 +130,36 @@ class _Part(NamedTuple):
     stop: int
 
     def entries(self) -> list[bytes]:
-        """The changes as JSON."""
+        """The changes as JSON; the nature becomes the first key of each stored entry, which begins with `{`."""
         nature = b'{"nature":"%s",' % self.nature.encode()
-        found = self.changes.entries(self.nature, self.start, self.stop)
-        return [nature + entry[1:] for entry in found]
+        entries = self.changes.entries(self.nature, self.start, self.stop)
+        return [nature + entry[1:] for entry in entries]
 
 
 class ChangesResult(NamedTuple):
-    """A page of changes with its entries as JSON; `generation` is the one that is served."""
+    """A page of changes with its entries as JSON; `generation` is the served generation."""
 
     request: Request
-    asked: ParsedParameters
+    parameters: ParsedParameters
     page: _Page
     generation: str
     entries: Sequence[bytes]
 
     def json(self) -> bytes:
-        """The envelope of the changes."""
+        """The page as JSON, with the cursor of the next page."""
         page = self.page
         jusque = page.step.after if page.step else self.generation
-        suivant = None
+        next_cursor = None
         if page.end < page.visibles:
-            suivant = f"{jusque}.{page.end}.{_walk(self.asked)}"
+            next_cursor = f"{jusque}.{page.end}.{_cursor_digest(self.parameters)}"
         envelope = ChangesEnvelope(
-            self.asked.value(DEPUIS),
+            self.parameters.value(DEPUIS),
             jusque,
             self.generation,
             page.total,
             page.visibles,
             page.limit,
-            suivant,
+            next_cursor,
         )
         entries = b"[%b]" % b",".join(self.entries)
         document = ListeModifications(**envelope.fields(self.request), modifications=entries)
@@ -157,33 +167,40 @@ class ChangesResult(NamedTuple):
 
 
 def modifications(request: Request, generation: OpenGeneration) -> PreparedCall[ChangesResult]:
-    """A page of changes.
+    """Prepare a page of the changes of all companies in one step from the generation `depuis`.
 
     Raises:
         ApiError: 401: there is no account; 400; 409: no steps lead from `depuis` to this
-            generation, or its `version` is not open any more; 503: the changes cannot be read.
+            generation, or its `version` is no longer open; 503: the changes cannot be read.
     """
     caller = request.caller
     admission.require_account(request)
-    asked = reader.read(request.pairs, PARAMETERS, generation.names)
-    generation = generation.at_version(asked.version)
-    page = _page(asked, _step(asked, generation), caller)
-    parts = _parts(page, generation)
-    tag = etag(generation.id, caller.plan.slug, caller.souscrit, request.offer, asked)
+    parameters = reader.read(request.pairs, PARAMETERS, generation.names)
+    generation = generation.pinned_to(parameters.version)
+    page = _page(parameters, _step(parameters, generation), caller)
+    ranges = _page_ranges(page, generation)
+    tag = etag(generation.id, caller.plan.slug, caller.souscrit, request.offer, parameters)
     headers = private_headers(tag, generation.id)
 
     async def run() -> "Result[ChangesResult]":
-        entries = [entry for part in parts for entry in part.entries()]
-        return Result(200, ChangesResult(request, asked, page, generation.id, entries), headers)
+        """Read the entries of the page."""
+        entries = [entry for one_range in ranges for entry in one_range.entries()]
+        return Result(
+            200, ChangesResult(request, parameters, page, generation.id, entries), headers
+        )
 
     return PreparedCall(run, tag, headers)
 
 
-def _step(asked: ParsedParameters, generation: OpenGeneration) -> ChangeStep | None:
-    """The step to report; None where nothing can have changed."""
-    since, cursor = asked.value(DEPUIS), asked.value(CURSEUR)
+def _step(parameters: ParsedParameters, generation: OpenGeneration) -> ChangeStep | None:
+    """The first step from `depuis` to the served generation, or that of the cursor; None if both are one generation.
+
+    Raises:
+        ApiError: 409: no steps lead from `depuis` to the served generation, or the step of the cursor is gone.
+    """
+    since, cursor = parameters.value(DEPUIS), parameters.value(CURSEUR)
     if cursor is not None:
-        # The step of the page before, even if another way is shorter by now.
+        # The step of the previous page, even if another sequence of steps is shorter now.
         after = cursor.partition(".")[0]
         for step in generation.steps.get(since, ()):
             if step.after == after:
@@ -191,58 +208,66 @@ def _step(asked: ParsedParameters, generation: OpenGeneration) -> ChangeStep | N
         raise ApiError("trop_ancienne", version=since, versions=[generation.id])
     if since == generation.id:
         return None
-    steps = change_steps.way(generation.steps, since, generation.id)
+    steps = change_steps.find_way(generation.steps, since, generation.id)
     if steps is None:
         raise ApiError("trop_ancienne", version=since, versions=[generation.id])
     return steps[0]
 
 
-def _page(asked: ParsedParameters, step: ChangeStep | None, caller: Caller) -> _Page:
+def _page(parameters: ParsedParameters, step: ChangeStep | None, caller: Caller) -> _Page:
+    """The requested page of the changes of a step; the cap of the plan is used up in the order of the sections."""
     plan = caller.plan
-    cap = plan.resultats_par_recherche
+    cap_left = plan.resultats_par_recherche
     sections = []
-    for nature in asked.value(NATURE) or NATURES:
+    for nature in parameters.value(NATURE) or NATURES:
         for iso2, counts in step.counts.items() if step else ():
-            count = getattr(counts, f"{nature}s")
-            if count and (not asked.query.pays or iso2 in asked.query.pays):
-                shown = count if nature == DELETED else min(count, cap)
-                cap -= 0 if nature == DELETED else shown
+            count = getattr(counts, f"{nature}s")  # the field of `ChangeCounts`, such as `creees`
+            if count and (not parameters.query.pays or iso2 in parameters.query.pays):
+                shown = count if nature == DELETED else min(count, cap_left)
+                cap_left -= 0 if nature == DELETED else shown
                 sections.append(_ChangeSection(iso2, nature, count, shown))
-    return _Page(step, sections, _start(asked), page_rows(plan, asked.limit))
+    return _Page(step, sections, _first_change(parameters), page_rows(plan, parameters.limit))
 
 
-def _start(asked: ParsedParameters) -> int:
-    cursor = asked.value(CURSEUR)
+def _first_change(parameters: ParsedParameters) -> int:
+    """The number of visible changes on the earlier pages, which the cursor contains; 0 for the first page.
+
+    Raises:
+        ApiError: 400: the cursor belongs to other parameters.
+    """
+    cursor = parameters.value(CURSEUR)
     if cursor is None:
         return 0
-    _, start, walk = cursor.split(".")
-    if walk != _walk(asked):
+    _, start, digest = cursor.split(".")
+    if digest != _cursor_digest(parameters):
         raise errors.invalid_parameter("curseur", "autre_question", shown=repr(cursor))
     return int(start)
 
 
-def _walk(asked: ParsedParameters) -> str:
-    """A digest of what the pages of one walk have in common; `limit` may change between pages."""
-    text = repr((asked.value(DEPUIS), asked.query.pays, asked.value(NATURE) or NATURES)).encode()
+def _cursor_digest(parameters: ParsedParameters) -> str:
+    """A digest of the parameters that must be equal on all pages; `limit` can differ from page to page."""
+    text = repr(
+        (parameters.value(DEPUIS), parameters.query.pays, parameters.value(NATURE) or NATURES)
+    ).encode()
     return blake2b(text, digest_size=4).hexdigest()
 
 
-def _parts(page: _Page, generation: OpenGeneration) -> list[_Part]:
-    """The ranges that hold the changes of the page, opened before anything is counted.
+def _page_ranges(page: _Page, generation: OpenGeneration) -> list[_ChangeRange]:
+    """The ranges with the changes of the page. Their files are opened here, so a file that is missing costs no call.
 
     Raises:
-        ApiError: 503: they cannot be read.
+        ApiError: 503: the changes cannot be read.
     """
-    parts: list[_Part] = []
-    skipped, left = page.start, page.end - page.start
+    ranges: list[_ChangeRange] = []
+    skipped, changes_left = page.start, page.end - page.start
     for section in page.sections:
-        if page.step and left > 0 and skipped < section.shown:
-            stop = min(section.shown, skipped + left)
+        if page.step and changes_left > 0 and skipped < section.shown:
+            stop = min(section.shown, skipped + changes_left)
             try:
                 changes = generation.changes(page.step, section.iso2)
             except (ShardError, OSError) as error:
                 raise ApiError("indisponible", "sans_modifications") from error
-            parts.append(_Part(changes, section.nature, skipped, stop))
-            left -= stop - skipped
+            ranges.append(_ChangeRange(changes, section.nature, skipped, stop))
+            changes_left -= stop - skipped
         skipped = max(0, skipped - section.shown)
-    return parts
+    return ranges

@@ -1,4 +1,4 @@
-"""The operations of changes."""
+"""Routes, prices and rights of the changes: between generations, of companies, and of a watched list."""
 
 from typing import Final
 

@@ -1,4 +1,4 @@
-"""The tool of changes: what happened to companies, or to what a search finds."""
+"""The tool `changes`: changes of given companies, or of the companies that a search finds."""
 
 from dataclasses import replace
 from typing import Any, Final
@@ -15,11 +15,12 @@ from serve.features.changes.watch import WatchResult, prepare_watch
 from serve.generation.open_generation import OpenGeneration
 from serve.request import values
 from serve.request.reader import Pairs
-from serve.surfaces.mcp import arguments, results, tool_list
+from serve.surfaces.mcp import arguments, results
 from serve.surfaces.mcp.pruning import ToolObject
 from serve.surfaces.mcp.results import ToolResult
 from serve.surfaces.mcp.tool_list import Tool
 
+# The arguments of the tool: parameters of the route with texts for a language model.
 SINCE: Final = replace(DEPUIS, text="tool-depuis")
 
 WATCHED_IDS: Final = replace(IDS, text="tool-suivies")
@@ -28,6 +29,7 @@ WATCHED_SEARCH: Final = Parameter("recherche", "{}", "object", text="tool-recher
 
 ARGUMENTS: Final = (SINCE, WATCHED_IDS, WATCHED_SEARCH, arguments.ROWS, CURSEUR)
 
+# A page of changes for an assistant, without the keys that only a program needs.
 CHANGES: Final = ToolObject(
     ModificationsSuivies,
     (
@@ -36,31 +38,35 @@ CHANGES: Final = ToolObject(
     ),
 )  # fmt: skip
 
-# Bytes that a change may take, so that one at least fits into an answer.
+# The most bytes of a change, so that at least one fits into an answer.
 _LARGEST_CHANGE: Final = 32 * 1024
 
 
 async def changes(call: Request) -> ToolResult:
-    """A page of what happened to companies, or to what a search finds."""
+    """A page of changes of given companies, or of the companies that a search finds, with as many as fit."""
     await admission.admit(call)
     admission.require_account(call)
 
     def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[WatchResult]:
-        raw = _watch_body(arguments.clamp_limit(request.pairs))
-        return prepare_watch(replace(request, body=raw), generation)
+        """Prepare the API's call, with the arguments of the tool as its body."""
+        body = _watch_body(arguments.clamp_limit(request.pairs))
+        return prepare_watch(replace(request, body=body), generation)
 
     result = await admission.perform(call, prepare)
-    assert result.content is not None  # there is no tag, and so no 304
+    assert result.content is not None  # without a tag there is no 304
     return results.tool_result(result, _page_of_changes(result.content, call.context.product))
 
 
 def _watch_body(pairs: Pairs) -> bytes:
-    """The body of POST /api/v1/modifications."""
-    given: dict[str, list[str]] = {}
+    """The arguments of the tool as a body of POST /api/v1/modifications."""
+    texts_by_name: dict[str, list[str]] = {}
     for name, text in pairs:
-        given.setdefault(name, []).append(text)
-    ids, search = given.pop(WATCHED_IDS.name, None), given.pop(WATCHED_SEARCH.name, None)
-    body: dict[str, Any] = {name: texts[0] for name, texts in given.items()}
+        texts_by_name.setdefault(name, []).append(text)
+    ids, search = (
+        texts_by_name.pop(WATCHED_IDS.name, None),
+        texts_by_name.pop(WATCHED_SEARCH.name, None),
+    )
+    body: dict[str, Any] = {name: texts[0] for name, texts in texts_by_name.items()}
     if ids is not None:
         body[WATCHED_IDS.name] = values.items(ids, WATCHED_IDS)
     if search is not None:
@@ -69,17 +75,19 @@ def _watch_body(pairs: Pairs) -> bytes:
 
 
 def _page_of_changes(result: WatchResult, product: Product) -> dict[str, Any]:
-    """The changes of a page that fit into an answer; `suivant` leads to the one after them."""
+    """The changes of a page that fit into an answer; `suivant` continues after the last change that fits."""
     page = CHANGES.document(result, product)
-    changes = [results.shorten_to_fit(one, _LARGEST_CHANGE) for one in page["modifications"]]
-    rows = results.longest_fitting(changes, lambda some: {**page, "modifications": some})
-    following = result._replace(changes=result.changes[: len(rows)]).suivant
-    shown = {**page, "modifications": rows, **({"suivant": following} if following else {})}
+    changes = [results.shorten_to_fit(change, _LARGEST_CHANGE) for change in page["modifications"]]
+    rows = results.longest_fitting(
+        changes, lambda fitting_changes: {**page, "modifications": fitting_changes}
+    )
+    next_cursor = result._replace(changes=result.changes[: len(rows)]).suivant
+    content = {**page, "modifications": rows, **({"suivant": next_cursor} if next_cursor else {})}
     if result.shown < result.total:
-        shown["note"] = f"The plan shows {result.shown} of {result.total} changes of a search."
-    return shown
+        content["note"] = f"The plan shows {result.shown} of {result.total} changes of a search."
+    return content
 
 
 TOOLS: Final = (
-    Tool("changes", changes, CHANGES, tool_list.NOTE, ARGUMENTS, ("depuis",), place=150),
+    Tool("changes", changes, CHANGES, arguments=ARGUMENTS, required=("depuis",), place=150),
 )

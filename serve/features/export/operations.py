@@ -1,4 +1,4 @@
-"""The operations of exports, and the processes that make the files."""
+"""The operations of exports, and the worker pool that makes the files."""
 
 import logging
 import os
@@ -19,6 +19,7 @@ from serve.surfaces.site.page_request import Downloads
 
 _PATH: Final = "/api/v1/export"
 
+# The headers of the response, for the documentation.
 _HEADERS: Final = (
     "X-Export-Lignes",
     "X-Export-Total",
@@ -31,6 +32,7 @@ _HEADERS: Final = (
     "X-Export-Activites-Total",
     "X-Export-Coordonnees",
 )
+# The body of POST, and an example of it.
 DemandeExport: Final = body_of_parameters("DemandeExport", export.PARAMETERS)
 BODIES: Final = (
     BodyExample(
@@ -47,7 +49,10 @@ _log: Final = logging.getLogger("serve.features.export")
 
 
 def open_export(context: ServerContext, limiter: Limiter) -> OpenFeature:
-    """Open the pool of processes, which start when they are needed."""
+    """Open the worker pool; each process starts when it is needed.
+
+    The result has the functions that run at the start (release the exports of killed processes) and at the end.
+    """
     config = context.config
     assert config.state
     pool = WorkerPool(
@@ -62,20 +67,20 @@ def open_export(context: ServerContext, limiter: Limiter) -> OpenFeature:
     context.metrics.exports = pool
 
     async def release() -> None:
-        """Give back the places of the exports that killed processes of this host were at (F5)."""
+        """Release the reservations of the exports that killed processes of this host were making (F5)."""
         for account, reservation in pool.abandoned:
             try:
                 await billing.release_export(context.holder.store, account, reservation)
             except StoreUnavailable as error:
                 _log.warning(
-                    "an export of a killed process keeps its place until it expires: %s", error
+                    "the export of a killed process stays reserved until it expires: %s", error
                 )
 
     return OpenFeature(begin=release, close=pool.close)
 
 
 def _default_makers(workers: int) -> int:
-    """Two processes that make exports, or one where all together are more than the processors (decision 210)."""
+    """The default of `makers`: two, or one if the host has fewer than two processors per worker (decision 210)."""
     return 2 if 2 * workers <= (os.cpu_count() or 1) else 1
 
 

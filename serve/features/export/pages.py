@@ -1,7 +1,7 @@
 """POST /export: the file of a search, for a person who is logged in (extensions X10).
 
-It is the export of the API with the rights and the meter of the organisation's plan, whatever its keys may do; a
-form with the token of the session asks for it, never a link. The form is templates/export_form.html.
+It is the export of the API, with the rights and the meter of the organisation's plan, whatever the rights of its keys.
+Only a form with the token of the session starts an export, not a link. The form is templates/export_form.html.
 """
 
 from typing import Final
@@ -14,25 +14,26 @@ from serve.request import reader
 from serve.request.reader import Pairs
 from serve.surfaces.site.page_request import EXPORT_FIELDS, PageRequest, WebRoute, pairs_without
 
-# The parameters of a page of results that an export does not have.
-_OF_A_PAGE: Final = ("limit", "offset", "version", "lang")
+# The parameters of a result page that an export does not have.
+_PAGE_PARAMETERS: Final = ("limit", "offset", "version", "lang")
 
 
 async def download(request: PageRequest, own: OwnList | None = None) -> Response:
-    """The file, counted as an export of the month; that of a list has its name.
+    """The file of a search or of a list, counted as an export of the month; the list gives its name to the file.
 
     Raises:
         ApiError: 400, 409, 429, 503, each shown as a page; nothing is counted.
-        StoreUnavailable: not counted, or `maybe_done`.
+        StoreUnavailable: nothing is counted, or possibly counted if `maybe_done`.
     """
 
     async def read() -> Pairs:
+        """The parameters of the search, then the fields of the export form and the language."""
         form = request.form
         search = reader.query_pairs(form.get("recherche", "").removeprefix("?"))
-        named = [(name, form[name]) for name in EXPORT_FIELDS if form.get(name)]
+        fields = [(name, form[name]) for name in EXPORT_FIELDS if form.get(name)]
         return (
-            *pairs_without(search, (*_OF_A_PAGE, *EXPORT_FIELDS)),
-            *named,
+            *pairs_without(search, (*_PAGE_PARAMETERS, *EXPORT_FIELDS)),
+            *fields,
             ("lang", request.lang),
         )
 

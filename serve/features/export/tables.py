@@ -1,13 +1,13 @@
-"""The tables of an export (X7): companies, and statement lines, as csv, ndjson or parquet; two are a `.zip`.
+"""The tables of an export (X7): companies, and statement lines, as csv, ndjson or parquet; two tables are a `.zip`.
 
-CSV is that of RFC 4180: commas, CRLF, quotes where needed, names in the first line; UTF-8 with a BOM for Excel. An
-absent value is an empty cell, a truth value `true` or `false`, a list its texts with `|` between them; a text that a
-spreadsheet would take for a formula is guarded (`serve/contract/files.py`). NDJSON is a JSON object a line, exactly as
-the API sends it. Parquet has typed columns and zstd.
+CSV follows RFC 4180: commas, CRLF, quotes where needed, names in the first line; UTF-8 with a BOM for Excel. A null is
+an empty cell, a truth value is `true` or `false`, and a list is its texts with `|` between them. A text that a
+spreadsheet would take for a formula is guarded (`serve/contract/files.py`). NDJSON has one JSON object per line, as the
+API sends it. Parquet has typed columns and zstd.
 
-An archive has the attributions of the data as a third file and as its comment (X9). A table alone has them in the
-metadata of Parquet; lines of csv and ndjson have no place for them, so the header `Link` of the answer names them.
-The columns are declared in serve/contract/files.py.
+An archive has the attributions of the data as a third file and as its comment (X9). A single Parquet file has them in
+its metadata. A single csv or ndjson file has no place for attributions; the header `Link` of the response links to
+them. The columns are declared in serve/contract/files.py.
 """
 
 import csv
@@ -30,23 +30,23 @@ from serve.features.export.workbook.export_data import ExportRequest, ExportResu
 from serve.generation import country_sources
 from shards.codec import record
 from shards.generations.generation_files import Generation
+from shards.reader.shard import CompanyRow
 from shards.search.distribution import FacetCount
-from shards.search.result_page import MergedRow
 
-LICENCES: Final = "licences.json"  # in an archive
-_JOIN: Final = "|"  # between the texts of a list in CSV
-_METADATA_KEY: Final = "licences"  # of the attributions in a Parquet file
-_BATCH: Final = 1_024  # rows of Parquet that are decoded at a time
+LICENCES: Final = "licences.json"  # the file with the attributions in an archive
+_LIST_SEPARATOR: Final = "|"  # between the texts of a list in CSV
+_METADATA_KEY: Final = "licences"  # the key of the attributions in the metadata of a Parquet file
+_BATCH: Final = 1_024  # rows that arro3 decodes at a time for Parquet
 
 
 @dataclass(frozen=True, slots=True)
 class ExportTable:
-    """A table that is written once.
+    """A table to write; its rows can be read once.
 
     Attributes:
         name: of its file, without extension.
-        rows: read as they are written; each a JSON object of exactly the columns, in their order.
-        licences: the attributions of the data, for the formats that have a place for them.
+        rows: read while they are written; each is a JSON object with exactly the columns, in their order.
+        licences: the attributions of the data, which only some formats can contain.
     """
 
     name: str
@@ -56,45 +56,48 @@ class ExportTable:
 
 
 def _write_csv(table: ExportTable, path: Path, _: Path) -> None:
-    """Write `table` to `path`. Raises OSError: the disk is full."""
-    cells = [_CELLS.get(column.type) for column in table.columns]
-    changed = [(place, cell) for place, cell in enumerate(cells) if cell is not None]
+    """Write `table` to `path` as CSV, without temporary files. Raises OSError: the disk is full."""
+    functions = [_CELL_TEXTS.get(column.type) for column in table.columns]
+    converters = [(col, convert) for col, convert in enumerate(functions) if convert is not None]
     with path.open("w", encoding="utf-8-sig", newline="") as file:
         lines = csv.writer(file, lineterminator="\r\n")
         lines.writerow([column.name for column in table.columns])
         for row in table.rows:
-            values = list(record.parse(row).values())
-            for place, cell in changed:
-                if values[place] is not None:
-                    values[place] = cell(values[place])
+            values = list(record.parse(row).values())  # in the order of the columns
+            for col, convert in converters:
+                if values[col] is not None:
+                    values[col] = convert(values[col])
             lines.writerow(values)
 
 
-def _truth(value: bool) -> str:
+def _boolean_text(value: bool) -> str:
+    """A truth value as a cell of CSV."""
     return "true" if value else "false"
 
 
-def _texts(values: list[str]) -> str:
-    return guard_formula(_JOIN.join(values))
+def _list_text(values: list[str]) -> str:
+    """A list of texts as a cell of CSV."""
+    return guard_formula(_LIST_SEPARATOR.join(values))
 
 
-# Values of the other types are written as they are.
-_CELLS: Final[Mapping[ColumnType, Callable[[Any], str]]] = {
+# The functions that convert values to texts of CSV, by type. Values of other types are written unchanged.
+_CELL_TEXTS: Final[Mapping[ColumnType, Callable[[Any], str]]] = {
     "text": guard_formula,
-    "boolean": _truth,
-    "texts": _texts,
+    "boolean": _boolean_text,
+    "texts": _list_text,
 }
 
 
 def _write_ndjson(table: ExportTable, path: Path, _: Path) -> None:
-    """Write `table` to `path`. Raises OSError: the disk is full."""
+    """Write `table` to `path` as NDJSON, without temporary files. Raises OSError: the disk is full."""
     with path.open("wb") as file:
         for row in table.rows:
             file.write(row)
             file.write(b"\n")
 
 
-_TYPES: Final[Mapping[ColumnType, DataType]] = {
+# The types of Parquet, by the type of a column.
+_PARQUET_TYPES: Final[Mapping[ColumnType, DataType]] = {
     "text": DataType.utf8(),
     "integer": DataType.int64(),
     "number": DataType.float64(),
@@ -104,32 +107,36 @@ _TYPES: Final[Mapping[ColumnType, DataType]] = {
 
 
 def _write_parquet(table: ExportTable, path: Path, temporary: Path) -> None:
-    """Write `table` to `path` by arro3 (arrow-rs), which reads the rows as NDJSON, typed by the columns.
+    """Write `table` to `path` with arro3 (arrow-rs), which reads the rows as NDJSON with the types of the columns.
 
-    The result is collected in memory, a few hundred bytes a company at most: arro3 panics where it cannot write to a
+    The result is collected in memory, at most a few hundred bytes per company: arro3 panics when it cannot write to a
     disk. Raises OSError: the disk is full.
     """
-    lines = temporary / f"{table.name}.rows"
-    packed = BytesIO()
-    schema = Schema([Field(one.name, _TYPES[one.type], nullable=True) for one in table.columns])
+    rows_path = temporary / f"{table.name}.rows"
+    parquet = BytesIO()
+    schema = Schema(
+        [Field(column.name, _PARQUET_TYPES[column.type], nullable=True) for column in table.columns]
+    )
     try:
-        _write_ndjson(table, lines, temporary)
+        _write_ndjson(table, rows_path, temporary)
         write_parquet(
-            read_json(lines, schema, batch_size=_BATCH),
-            packed,
+            read_json(rows_path, schema, batch_size=_BATCH),
+            parquet,
             compression="zstd(3)",
-            # One entry: several would come in another order each time.
+            # Only one entry, because the order of several entries would change from file to file.
             key_value_metadata={_METADATA_KEY: table.licences},
         )
     finally:
-        lines.unlink(missing_ok=True)
-    path.write_bytes(packed.getbuffer())
+        rows_path.unlink(missing_ok=True)
+    path.write_bytes(parquet.getbuffer())
 
 
-_Write = Callable[[ExportTable, Path, Path], None]
+# A function that writes a table to a path, with a folder for temporary files.
+_TableWriter = Callable[[ExportTable, Path, Path], None]
 
-# What writes a format, and how a file of it is stored in an archive: Parquet is compressed already.
-_WRITERS: Final[Mapping[str, tuple[_Write, int]]] = {
+# The writer of each format, and the compression of its file in an archive. Parquet is already compressed, so it is
+# only stored.
+_WRITERS: Final[Mapping[str, tuple[_TableWriter, int]]] = {
     CSV: (_write_csv, ZIP_DEFLATED),
     NDJSON: (_write_ndjson, ZIP_DEFLATED),
     PARQUET: (_write_parquet, ZIP_STORED),
@@ -149,93 +156,102 @@ def make(
         OSError: the disk is full.
         ShardError: the generation is damaged.
     """
-    facets = export_data.find(generation, request)
-    licences = _licences(generation, request, facets)
-    write, packing = _WRITERS[request.file.format]
-    companies = _companies(request, generation, facets.rows, licences)
+    facets = export_data.find_rows(generation, request)
+    licences = _licences_json(generation, request, facets)
+    write, compression = _WRITERS[request.file.format]
+    companies = _company_table(request, generation, facets.rows, licences)
     if not request.file.comptes:
         write(companies, path, temporary)
         return ExportResult(len(facets.rows), facets.total, 0)
     statements = export_data.statements(generation, request, facets.rows)
     row_statements = [(facets.rows[place], lines) for place, lines in statements]
     columns = files.STATEMENT_COLUMNS
-    comptes = ExportTable("comptes", columns, _lines(generation, row_statements), licences)
+    comptes = ExportTable("comptes", columns, _statement_rows(generation, row_statements), licences)
     with ZipFile(path, "w") as archive:
-        archive.comment = _comment(licences)
+        archive.comment = _archive_comment(licences)
         for table in (companies, comptes):
-            part = temporary / f"{table.name}.{request.file.format}"
+            table_path = temporary / f"{table.name}.{request.file.format}"
             try:
-                write(table, part, temporary)
-                _add(archive, part, request, packing)
+                write(table, table_path, temporary)
+                _add_file(archive, table_path, request, compression)
             finally:
-                part.unlink(missing_ok=True)
+                table_path.unlink(missing_ok=True)
         archive.writestr(_entry(LICENCES, request, ZIP_DEFLATED), licences)
     return ExportResult(len(facets.rows), facets.total, len(row_statements))
 
 
-def _companies(
+def _company_table(
     request: ExportRequest,
     generation: Generation,
-    rows: Sequence[MergedRow],
+    rows: Sequence[CompanyRow],
     licences: str,
 ) -> ExportTable:
-    known, wanted = files.company_columns(), request.file.colonnes
-    found = export_data.company_json(generation.shards, rows, coordonnees=request.plan.coordonnees)
-    if not wanted:
-        return ExportTable("societes", tuple(known.values()), found, licences)
-    columns = [known[name] for name in wanted]
-    return ExportTable("societes", columns, _select(found, wanted), licences)
+    """The table of the companies, with the columns that the request names, or all columns."""
+    columns_by_name, names = files.company_columns(), request.file.colonnes
+    companies = export_data.company_json(
+        generation.shards, rows, coordonnees=request.plan.coordonnees
+    )
+    if not names:
+        return ExportTable("societes", tuple(columns_by_name.values()), companies, licences)
+    columns = [columns_by_name[name] for name in names]
+    return ExportTable("societes", columns, _select_fields(companies, names), licences)
 
 
-def _select(companies: Iterator[bytes], wanted: Sequence[str]) -> Iterator[bytes]:
+def _select_fields(companies: Iterator[bytes], names: Sequence[str]) -> Iterator[bytes]:
+    """Each company with only the fields `names`, in this order."""
     for company in companies:
         values = record.company(company)
-        yield orjson.dumps({name: values[name] for name in wanted})
+        yield orjson.dumps({name: values[name] for name in names})
 
 
-def _lines(
-    generation: Generation, row_statements: Sequence[tuple[MergedRow, bytes]]
+def _statement_rows(
+    generation: Generation, row_statements: Sequence[tuple[CompanyRow, bytes]]
 ) -> Iterator[bytes]:
+    """Each statement line as JSON, with the country and identifier of its company."""
     companies = export_data.company_json(
         generation.shards, (row for row, _ in row_statements), coordonnees=False
     )
     for company, (_, lines) in zip(companies, row_statements, strict=True):
-        known = record.company(company)
-        owner = {"iso2": known["iso2"], "id": known["id"]}
+        fields = record.company(company)
+        company_key = {"iso2": fields["iso2"], "id": fields["id"]}
         for line in record.lines(lines):
-            yield orjson.dumps(owner | line)
+            yield orjson.dumps(company_key | line)
 
 
-def _licences(generation: Generation, request: ExportRequest, facets: FacetCount) -> str:
+def _licences_json(generation: Generation, request: ExportRequest, facets: FacetCount) -> str:
     """The attributions that the licences of the companies in the scope demand (X9), as a JSON array."""
-    credited = country_sources.attributions(export_data.sources_of(generation, facets))
+    imports = country_sources.attributions(export_data.sources_of(generation, facets))
     licences = [
         {
-            "attribution": one.attribution_en if request.lang == "en" else one.attribution,
-            "licence": one.licence,
-            "adresse": one.licence_adresse,
+            "attribution": register_import.attribution_en
+            if request.lang == "en"
+            else register_import.attribution,
+            "licence": register_import.licence,
+            "adresse": register_import.licence_adresse,
         }
-        for one in credited
+        for register_import in imports
     ]
     return orjson.dumps(licences).decode()
 
 
-def _add(archive: ZipFile, part: Path, request: ExportRequest, packing: int) -> None:
-    """Add a file, dated by the publication of its data: the clock of now would make equal files differ."""
+def _add_file(archive: ZipFile, path: Path, request: ExportRequest, compression: int) -> None:
+    """Add a file, dated by the publication of its data, because equal files would differ with the current time."""
     with (
-        archive.open(_entry(part.name, request, packing), "w") as target,
-        part.open("rb") as source,
+        archive.open(_entry(path.name, request, compression), "w") as target,
+        path.open("rb") as source,
     ):
         copyfileobj(source, target)
 
 
-def _entry(name: str, request: ExportRequest, packing: int) -> ZipInfo:
+def _entry(name: str, request: ExportRequest, compression: int) -> ZipInfo:
+    """The entry of a file in the archive, dated by the publication of the data."""
     info = ZipInfo(name, request.published.timetuple()[:6])
-    info.compress_type = packing
+    info.compress_type = compression
     return info
 
 
-def _comment(licences: str) -> bytes:
-    """The attributions, one a line, as far as the comment of an archive goes."""
-    lines = "\n".join(one["attribution"] for one in orjson.loads(licences))
+def _archive_comment(licences: str) -> bytes:
+    """The attributions in the JSON `licences`, one per line, cut at the longest comment that an archive can have."""
+    lines = "\n".join(licence["attribution"] for licence in orjson.loads(licences))
+    # A character that the cut splits is dropped.
     return lines.encode()[:ZIP_MAX_COMMENT].decode(errors="ignore").encode()

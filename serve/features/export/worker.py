@@ -1,8 +1,8 @@
-"""The main function of a worker process, which makes the files ordered through its pipe.
+"""The main function of a worker process, which makes files for the pool.
 
-serve/features/export/worker_pool.py spawns it. It has a lower priority than the serving processes (`nice`) and
-exits when the other end of its pipe is closed. A full disk or damaged data are reported as `ExportFailure`;
-any other error ends the process with a traceback, and the pool starts another one.
+serve/features/export/worker_pool.py spawns the process and sends it jobs through a pipe. The process has a lower
+priority than the serving processes (`nice`) and exits when the other end of the pipe is closed. It reports a full disk
+or damaged data as an `ExportFailure`. Any other error ends it with a traceback, and the pool starts another process.
 """
 
 import ctypes
@@ -22,9 +22,9 @@ from shards.errors import ShardError
 from shards.generations import generation_files
 from shards.generations.generation_files import Generation
 
-NICENESS: Final = 10
+NICENESS: Final = 10  # added by `nice`, so that serving processes run first
 
-# A generation is closed after so long without a job: it may have been removed meanwhile.
+# An open generation is closed after this time without a job, because it can have been removed meanwhile.
 IDLE_SECONDS: Final = 60.0
 
 
@@ -44,8 +44,8 @@ class ExportFailure:
     why: str
 
 
-class Data:
-    """The generation of the last job, kept open for the next one."""
+class LastGeneration:
+    """The generation of the last job, which stays open because the next job probably needs it."""
 
     def __init__(self) -> None:
         self._open: Generation | None = None
@@ -54,13 +54,16 @@ class Data:
         """Open the generation in `folder` without these countries, unless it is open already.
 
         Raises:
-            ShardError: it was removed, or is damaged.
+            ShardError: the generation was removed, or is damaged.
         """
-        opened = self._open
-        if opened is None or (opened.id, opened.shards.missing) != (folder.name, missing):
+        generation = self._open
+        if generation is None or (generation.id, generation.shards.missing) != (
+            folder.name,
+            missing,
+        ):
             self.close()
-            self._open = opened = generation_files.load(folder.parent, folder.name, missing)
-        return opened
+            self._open = generation = generation_files.load(folder.parent, folder.name, missing)
+        return generation
 
     def close(self) -> None:
         """Close the generation, if one is open."""
@@ -70,35 +73,36 @@ class Data:
 
 
 def run(pipe: Connection) -> None:
-    """Answer each ExportJob with an ExportResult or ExportFailure, until the pipe is closed."""
-    # Ctrl-C reaches the whole process group: the server decides when its workers end.
+    """Answer each ExportJob with an ExportResult or an ExportFailure, until the pipe is closed."""
+    # Ctrl-C reaches the whole process group, but the server decides when its workers end.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.nice(NICENESS)
-    # The collector would walk through the half million values of a list again and again; `_trim` frees what it would.
+    # During a job, the garbage collector would scan the half million values of a list repeatedly. So `_free_memory`
+    # collects only after each job.
     gc.disable()
-    data = Data()
+    last_generation = LastGeneration()
     with suppress(EOFError, BrokenPipeError, ConnectionResetError):
         while True:
             if not pipe.poll(IDLE_SECONDS):
-                data.close()
-                _trim()
+                last_generation.close()
+                _free_memory()
             job: ExportJob = pipe.recv()
-            pipe.send(answer(job, data))
-            _trim()
+            pipe.send(make_file(job, last_generation))
+            _free_memory()
 
 
-def _trim() -> None:
-    """Give freed memory back to the system: an export leaves half of its process empty."""
+def _free_memory() -> None:
+    """Return unused memory to the system, since half of the memory of the process is unused after an export."""
     gc.collect()
-    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # of glibc
-        trim(0)
+    if trim := getattr(ctypes.CDLL(None), "malloc_trim", None):  # only glibc has this function
+        trim(0)  # keep no reserve of free memory
 
 
-def answer(job: ExportJob, data: Data) -> ExportResult | ExportFailure:
-    """Make a file; ExportFailure if the disk is full or the data are gone or damaged."""
+def make_file(job: ExportJob, last_generation: LastGeneration) -> ExportResult | ExportFailure:
+    """Make a file; return an ExportFailure if the disk is full, or the data are missing or damaged."""
     make = tables.make if job.request.file.is_table else book.make
     try:
-        generation = data.open(job.request.folder, job.request.missing)
+        generation = last_generation.open(job.request.folder, job.request.missing)
         return make(job.request, generation, job.path, job.temporary)
     except (OSError, ShardError) as error:
         return ExportFailure(f"{type(error).__name__}: {error}")

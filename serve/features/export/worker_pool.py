@@ -1,15 +1,15 @@
 """The pool of processes that make the files of exports, and the folders of these files.
 
-A few processes are started when they are needed, and kept for some minutes. A thread per process waits for it, so the
-event loop never does. A request waits for a free process for a limited time, and a file may take a
-limited time. A time-out, a client that disconnected or the end of the server kills the process:
-nothing else would stop it, and the next request starts another one. The finished file is unlinked
-before it is returned, so it disappears with its last reader.
+A process is started for its first file and ends after UNUSED_SECONDS without a job. A thread per process waits for the
+result, so the event loop does not. The time that a request waits for a free process, and the time that a file takes,
+are limited. A time-out, a client that disconnects or the end of the server kills the process, since nothing else would
+stop its work; the next request starts another process. A finished file is unlinked before it is returned, so it
+disappears when its last reader closes it.
 
-Each serving process locks a folder of its own below the spool and removes it at its end. The folder of a killed process
-has no lock any more, and the next process that starts removes it. So no file outlives its process for long, whichever
-process died. The folder also has a note for each export under way, an empty file: the notes of dead processes say which
-exports ended with them.
+Each serving process locks its own folder below the spool, and removes the folder at its end. The folder of a killed
+process has no lock any more, and the next process that starts removes it. So a file does not outlive its process for
+long, whichever process died. The folder also has a note for each running export, an empty file named after the export,
+so that the next process can release the exports that ended with a dead process.
 """
 
 import asyncio
@@ -34,23 +34,24 @@ from serve.features.export.workbook.export_data import ExportRequest, ExportResu
 from serve.features.export.worker import ExportFailure, ExportJob
 
 # Seconds to wait for a free process and for its file; a full workbook takes about three.
-WAITING: Final = 60.0
-MAKING: Final = 120.0
-# Seconds between two checks that the client is still connected.
-LOOKING: Final = 0.25
-# Seconds after which a process without a job is ended: it holds 80 MiB, and starting one takes under a second.
-KEPT: Final = 60.0
+WAIT_SECONDS: Final = 60.0
+MAKE_SECONDS: Final = 120.0
+# Seconds between two checks of the connection to the client.
+CHECK_SECONDS: Final = 0.25
+# Seconds after which a process without a job is ended, because it holds 80 MiB and a new one starts in under a second.
+UNUSED_SECONDS: Final = 60.0
 
-_NAME: Final = "export"
-# The folder of a serving process below the spool, and the note of an export under way in it.
-_PREFIX: Final = "serveur-"
-_NOTE: Final = ".note"
+_FILE_NAME: Final = "export"  # the name of each file that is being made, in a folder of its own
+# The beginning of the name of a serving process's folder, and the ending of the name of a note, the empty file that
+# names a running export.
+_FOLDER_PREFIX: Final = "serveur-"
+_NOTE_ENDING: Final = ".note"
 
 _log: Final = logging.getLogger("serve.features.export.worker_pool")
 
 
 class MakingError(Exception):
-    """The file could not be made; the message says why, for the log."""
+    """The file could not be made; the message has the reason, for the log."""
 
 
 class ClientGoneError(Exception):
@@ -59,24 +60,25 @@ class ClientGoneError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class ExportFile:
-    """A finished file: its counts, and its file, open at the start and already unlinked."""
+    """A complete file: its counts, and the open file, which is already unlinked and at its first byte."""
 
-    made: ExportResult
+    result: ExportResult
     file: BinaryIO
     size: int
 
 
 class WorkerPool:
-    """Processes that make files, for one event loop, from `start` to `close`."""
+    """Processes that make files for one event loop, from `start` to `close`."""
 
     def __init__(self, spool: Path, count: int) -> None:
-        """
+        """Prepare the pool; `start` makes it ready, and each process starts when it is needed.
+
         Args:
             spool: the folder for temporary files.
-            count: the number of processes.
+            count: the largest number of processes.
         """
         self._spool = TempFiles(spool)
-        self.abandoned: tuple[tuple[str, str], ...] = ()
+        self.abandoned: tuple[tuple[str, str], ...] = ()  # (account, reservation), set by `start`
         self._workers = tuple(_PoolWorker() for _ in range(count))
         self._idle = list(self._workers)
         self._free = asyncio.Semaphore(count)
@@ -85,33 +87,33 @@ class WorkerPool:
 
     @property
     def pids(self) -> Sequence[int]:
-        """The processes that were started."""
+        """The process ids of the running processes."""
         pids = [worker.pid for worker in self._workers]
         return [pid for pid in pids if pid is not None]
 
     @property
-    def in_progress(self) -> int:
-        """The files that are being made, or wait for a process."""
+    def running_count(self) -> int:
+        """The number of files that are being made or wait for a process."""
         return len(self._running)
 
     def start(self) -> None:
-        """Remove the files that killed servers left; `abandoned` has the exports that they were at."""
+        """Remove the files of killed serving processes; `abandoned` has the exports that they were making."""
         try:
-            left = self._spool.open()
-            self.abandoned = tuple((account, id_) for account, _, id_ in map(_parts, left))
+            notes = self._spool.open()
+            self.abandoned = tuple((account, id_) for account, _, id_ in map(_split_note, notes))
         except OSError as error:
             _log.error("exports fail: %s; give `spool` space and write access", error)
 
     def note(self, account: str, reservation: str) -> None:
-        """Note an export that begins, so that the next process can end it if this one is killed.
+        """Record an export that begins, so that the next process can release it if this process is killed.
 
-        Without room for the note its reservation expires by itself.
+        If the disk has no room for the note, the reservation expires.
         """
         with suppress(OSError):
             self._spool.note(f"{account}.{reservation}")
 
     def forget(self, account: str, reservation: str) -> None:
-        """Remove the note of an export that has ended."""
+        """Remove the note of an export that has ended; if this fails, the note stays until `close`."""
         with suppress(OSError):
             self._spool.forget(f"{account}.{reservation}")
 
@@ -119,87 +121,106 @@ class WorkerPool:
         """Make the file of `request`.
 
         Args:
-            is_gone: returns True once the client has disconnected.
+            is_gone: returns True after the client has disconnected.
 
         Raises:
-            MakingError: no process came free, or the file took too long or failed.
+            MakingError: no process became free in time, or the file failed or took too long.
             ClientGoneError: the client disconnected.
         """
         task = asyncio.create_task(self._make(request))
         self._running.add(task)
         try:
-            while not task.done():
-                await asyncio.wait([task], timeout=LOOKING)
-                if not task.done() and is_gone():
-                    raise ClientGoneError("the client is gone")
-            return task.result()
+            # Checked even when the file is complete, because a client that has left must not pay for it.
+            while not is_gone():
+                if task.done():
+                    return task.result()
+                await asyncio.wait([task], timeout=CHECK_SECONDS)
+            raise ClientGoneError("the client is gone")
+        except BaseException:
+            # The file is removed and the process is killed before the caller continues.
+            task.cancel()
+            await asyncio.wait([task])
+            if not task.cancelled() and task.exception() is None:
+                task.result().file.close()
+            raise
         finally:
-            if not task.done():
-                task.cancel()
-                # The file is removed and the process killed before the caller goes on.
-                await asyncio.wait([task])
-                if not task.cancelled() and task.exception() is None:
-                    task.result().file.close()
             self._running.discard(task)
 
     async def close(self) -> None:
-        """Cancel every file that is being made, and kill every process."""
+        """Cancel all files that are being made, and kill all processes."""
         for task in self._running:
             task.cancel()
         if self._running:
             await asyncio.wait(self._running)
+        # All workers are idle, because no task runs any more.
         for worker in self._idle:
             worker.kill()
         self._threads.shutdown()
         self._spool.close()
 
     async def _make(self, request: ExportRequest) -> ExportFile:
+        """Make the file with the next free process. Raises MakingError, also if none is free in WAIT_SECONDS.
+
+        Afterwards the process is free again; it is ended if it gets no other job in UNUSED_SECONDS.
+        """
         try:
-            async with asyncio.timeout(WAITING):
+            async with asyncio.timeout(WAIT_SECONDS):
                 await self._free.acquire()
         except TimeoutError:
-            raise MakingError(f"no process came free in {WAITING:g} s; raise `makers`") from None
+            raise MakingError(
+                f"no process became free in {WAIT_SECONDS:g} s; raise `makers`"
+            ) from None
         worker = self._idle.pop()
         try:
             return await self._make_with(worker, request)
         finally:
             self._idle.append(worker)
             self._free.release()
-            jobs = worker.jobs
-            asyncio.get_running_loop().call_later(KEPT, self._end_unused, worker, jobs)
+            count = worker.job_count
+            asyncio.get_running_loop().call_later(UNUSED_SECONDS, self._end_unused, worker, count)
 
-    def _end_unused(self, worker: "_PoolWorker", jobs: int) -> None:
-        """End a process that has had no job since; nobody can take it meanwhile, for this thread hands them out."""
-        if worker in self._idle and worker.jobs == jobs:
+    def _end_unused(self, worker: "_PoolWorker", job_count: int) -> None:
+        """End a process that got no job since it had `job_count` jobs.
+
+        This runs on the event loop, so no task can take the process meanwhile.
+        """
+        if worker in self._idle and worker.job_count == job_count:
             worker.kill()
 
     async def _make_with(self, worker: "_PoolWorker", request: ExportRequest) -> ExportFile:
+        """Make the file with this process, which is killed if the file takes too long or is no longer wanted.
+
+        The file is returned open, and its folder is removed, so the disk is freed when the file is closed. Raises
+        MakingError.
+        """
         try:
             folder = self._spool.folder()
         except OSError as error:
             raise MakingError(f"no room: {error}; give `spool` space and write access") from error
-        job, given_up = ExportJob(request, folder / _NAME, folder), threading.Event()
+        job, given_up = ExportJob(request, folder / _FILE_NAME, folder), threading.Event()
         loop = asyncio.get_running_loop()
-        made = loop.run_in_executor(self._threads, worker.make, job, given_up)
+        outcome = loop.run_in_executor(self._threads, worker.make, job, given_up)
         try:
-            async with asyncio.timeout(MAKING):
-                result = await asyncio.shield(made)
+            async with asyncio.timeout(MAKE_SECONDS):
+                # `shield` keeps the thread's result known after a time-out, so that `finally` can wait for the thread.
+                result = await asyncio.shield(outcome)
             if isinstance(result, ExportFailure):
                 raise MakingError(result.why)
             return ExportFile(result, job.path.open("rb"), job.path.stat().st_size)
         except TimeoutError:
             raise MakingError(
-                f"it took more than {MAKING:g} s; see whether the host is overloaded"
+                f"it took more than {MAKE_SECONDS:g} s; see whether the host is overloaded"
             ) from None
         finally:
-            if not made.done():
+            if not outcome.done():  # the thread ends when its process is killed
                 given_up.set()
                 worker.kill()
-                await asyncio.wait([made])
+                await asyncio.wait([outcome])
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def _parts(note: str) -> tuple[str, str, str]:
+def _split_note(note: str) -> tuple[str, str, str]:
+    """The account and the reservation in the name of a note, with the separator between the two."""
     return note.partition(".")
 
 
@@ -207,23 +228,28 @@ class _PoolWorker:
     """One process, started for its first file; one thread at a time calls `make`."""
 
     def __init__(self) -> None:
+        """Start no process yet; `make` starts it."""
         self._process: SpawnProcess | None = None
         self._pipe: Connection | None = None
-        self._starting = threading.Lock()
-        self.jobs = 0
+        self._starting = threading.Lock()  # held while the process is started or killed
+        self.job_count = 0  # jobs since the start of the pool
 
     @property
     def pid(self) -> int | None:
-        """Its process, if there is one."""
-        process = self._process  # another thread may be ending it
+        """The id of the process; None if there is no process."""
+        process = self._process  # read once, because another thread can set it to None
         return process.pid if process else None
 
     def make(self, job: ExportJob, given_up: threading.Event) -> ExportResult | ExportFailure:
-        """Send `job` to the process, which is started if it does not run, and wait for its result."""
-        self.jobs += 1
+        """Send `job` to the process, which is started if necessary, and wait for the result.
+
+        Args:
+            given_up: set when the pool no longer wants the file.
+        """
+        self.job_count += 1
         with self._starting:
             if given_up.is_set():
-                return ExportFailure("it was given up")
+                return ExportFailure("the job was given up")
             if self._process is None or not self._process.is_alive():
                 self._start()
             process, pipe = self._process, self._pipe
@@ -231,7 +257,7 @@ class _PoolWorker:
         try:
             pipe.send(job)
             result: ExportResult | ExportFailure = pipe.recv()
-        except (EOFError, OSError):
+        except (EOFError, OSError):  # the process was killed, or has crashed
             process.join()
             with self._starting:
                 self._process = None
@@ -239,7 +265,7 @@ class _PoolWorker:
         return result
 
     def kill(self) -> None:
-        """Kill the process at any point of its work; another thread may be in `make`."""
+        """Kill the process, whatever its state; another thread may be in `make`."""
         with self._starting:
             if self._process is not None:
                 self._process.kill()
@@ -247,76 +273,83 @@ class _PoolWorker:
                 self._process = None
 
     def _start(self) -> None:
+        """Start a process that answers jobs from a pipe."""
         context = get_context("spawn")
-        self._pipe, theirs = context.Pipe()
-        # A daemon: if this process ends without `close`, multiprocessing ends its children.
-        self._process = context.Process(target=export_process.run, args=(theirs,), daemon=True)
+        self._pipe, child_pipe = context.Pipe()
+        # A daemon, so that multiprocessing ends the process if this process ends without `close`.
+        self._process = context.Process(target=export_process.run, args=(child_pipe,), daemon=True)
         self._process.start()
-        theirs.close()
+        child_pipe.close()
 
 
 class TempFiles:
     """The folder of this process below `root`, from `open` or the first `folder` until `close`."""
 
     def __init__(self, root: Path) -> None:
+        """Create nothing yet; `open` and `folder` create folders below `root`."""
         self._root = root
-        self._own: Path | None = None
-        self._lock = -1
+        self._own_folder: Path | None = None
+        self._lock = -1  # the file descriptor of the folder, which holds its lock
 
     def open(self) -> Sequence[str]:
-        """Remove the folders of dead processes, and make the folder of this one; return their notes.
+        """Remove the folders of dead processes, and create the folder of this process.
+
+        Returns:
+            The names of their notes, on the exports that they were making.
 
         Raises:
             OSError: the folder cannot be made.
         """
         notes: list[str] = []
-        if self._own is not None and not self._own.is_dir():  # a cleaner has removed it
+        # Another program can remove the folder, and then it is made again.
+        if self._own_folder is not None and not self._own_folder.is_dir():
             os.close(self._lock)
-            self._own = None
-        if self._own is not None:
+            self._own_folder = None
+        if self._own_folder is not None:
             return notes
         self._root.mkdir(parents=True, exist_ok=True)
-        # Without the lock on `root`, another process could remove the new folder before it is locked.
+        # Under the lock on `root`, no other process can remove the new folder before it is locked.
         with _hold_lock(self._root):
-            for other in self._root.glob(f"{_PREFIX}*"):
-                notes += _remove_if_dead(other)
-            own = Path(tempfile.mkdtemp(prefix=_PREFIX, dir=self._root))
-            self._lock = os.open(own, os.O_RDONLY)
+            for folder in self._root.glob(f"{_FOLDER_PREFIX}*"):
+                notes += _remove_if_dead(folder)
+            own_folder = Path(tempfile.mkdtemp(prefix=_FOLDER_PREFIX, dir=self._root))
+            self._lock = os.open(own_folder, os.O_RDONLY)
             fcntl.flock(self._lock, fcntl.LOCK_EX)
-        self._own = own
+        self._own_folder = own_folder
         return notes
 
     def folder(self) -> Path:
-        """Make an empty folder, which the caller removes.
+        """Create an empty folder, which the caller removes.
 
         Raises:
             OSError: the folder cannot be made.
         """
         self.open()
-        assert self._own is not None
-        return Path(tempfile.mkdtemp(dir=self._own))
+        assert self._own_folder is not None
+        return Path(tempfile.mkdtemp(dir=self._own_folder))
 
     def note(self, name: str) -> None:
-        """Leave a note, until `forget` or `close`. Raises OSError."""
+        """Write a note (an empty file) on a running export, which stays until `forget` or `close`. Raises OSError."""
         self.open()
-        assert self._own is not None
-        (self._own / f"{name}{_NOTE}").touch()
+        assert self._own_folder is not None
+        (self._own_folder / f"{name}{_NOTE_ENDING}").touch()
 
     def forget(self, name: str) -> None:
-        """Remove a note. Raises OSError."""
-        if self._own is not None:
-            (self._own / f"{name}{_NOTE}").unlink(missing_ok=True)
+        """Remove the note of an export that has ended. Raises OSError."""
+        if self._own_folder is not None:
+            (self._own_folder / f"{name}{_NOTE_ENDING}").unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Remove the folder of this process and its content."""
-        if self._own is not None:
-            shutil.rmtree(self._own, ignore_errors=True)
+        """Remove the folder of this process and its contents."""
+        if self._own_folder is not None:
+            shutil.rmtree(self._own_folder, ignore_errors=True)
             os.close(self._lock)
-            self._own = None
+            self._own_folder = None
 
 
 @contextmanager
 def _hold_lock(folder: Path) -> Iterator[None]:
+    """Hold the exclusive lock on `folder` during the `with` block."""
     lock = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -326,17 +359,17 @@ def _hold_lock(folder: Path) -> Iterator[None]:
 
 
 def _remove_if_dead(folder: Path) -> list[str]:
-    """Remove the folder of a process that is dead; return its notes."""
+    """Remove `folder` if its process is dead; returns its notes on the exports that ran, none if it is alive."""
     try:
         lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:  # whoever else writes to the spool has left something of that name
+    except OSError:  # not a folder: another program has written into the spool under this name
         return []
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        notes = [path.name.removesuffix(_NOTE) for path in folder.glob(f"*{_NOTE}")]
+        notes = [path.name.removesuffix(_NOTE_ENDING) for path in folder.glob(f"*{_NOTE_ENDING}")]
         shutil.rmtree(folder, ignore_errors=True)
         return notes
     except BlockingIOError:
-        return []  # its process lives
+        return []  # the process that made this folder is alive, and holds the lock
     finally:
         os.close(lock)

@@ -1,4 +1,4 @@
-"""The answers to a list that is matched (X5), and those of the service for OpenRefine."""
+"""Answers of matching (X5) and of the reconciliation service for OpenRefine."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -57,22 +57,22 @@ class RapprochementRefuse(Rapprochement):
     erreur: Erreur
 
 
-# -- the service /api/v1/reconciliation: the answers of the Reconciliation Service API 0.2 ----------
+# -- answers of /api/v1/reconciliation (Reconciliation Service API 0.2) ------------------------------
 
 
 class _Named(DeclaredObject):
-    """Anything that the protocol names by an identifier."""
+    """An object of the protocol with an identifier and a name."""
 
     id: str
     name: str
 
 
 class TypeEntite(_Named):
-    """All entities have the same type."""
+    """The type of an entity; all entities have the same type."""
 
 
 class ChampPropose(_Named):
-    """A field whose values can be asked for."""
+    """A field whose values a client can request."""
 
 
 class AdresseService(DeclaredObject):
@@ -158,6 +158,6 @@ class ReconciliationSuggestions(Component):
     result: Sequence[Suggestion]
 
 
-# A key that is not valid: what a visitor gets, and `erreur` beside it.
+# The response to an invalid key: the answer of a visitor, with `erreur` added.
 ReconciliationRefusee = Annotated[Mapping[str, Any], TextOf("ReconciliationRefusee")]
 ReconciliationReponse = Reconciliation | ReconciliationResultats | ReconciliationValeurs

@@ -1,7 +1,8 @@
-"""The body of `POST /api/v1/rapprochement` as lines to match (extensions X5).
+"""The body of `POST /api/v1/rapprochement`, read as lines to match (extensions X5).
 
-What is wrong with the body refuses it; what is wrong with a line is answered in its place, and the others are served.
-A placeholder (`n/a`) is no value. A number, a country or a date that cannot be read is left out, and said. Pure.
+A fault of the body refuses the request. A fault of a line becomes the answer to this line, and the other lines are
+matched. A placeholder (`n/a`) counts as absent. A country or a date that cannot be read is left out; an unreadable
+number is still looked up, but is no evidence against a company. `Line.illisibles` names all three. Pure.
 """
 
 import re
@@ -23,9 +24,9 @@ from shards.matching.line import Line
 
 LARGEST: Final = 1 << 20  # bytes
 
-# What a line may go by; the others are evidence.
-TO_GO_BY: Final = ("nom", "id", "tva", "lei")
-_NUMBERS: Final = ("id", "tva", "lei")
+# A line needs at least one of these fields; the others are evidence.
+IDENTIFYING_FIELDS: Final = ("nom", "id", "tva", "lei")
+_NUMBERS: Final = ("id", "tva", "lei")  # the fields with a number of a company
 
 Donnee = Annotated[str, Keywords(type=["string", "number", "null"], maxLength=LONGEST_VALUE)]
 
@@ -75,12 +76,13 @@ BODIES: Final = (
     ),
 )
 
+# The names of the members of a body, and of a line.
 MEMBERS: Final = names_of(DemandeRapprochement)
 FIELDS: Final = names_of(LigneDonnee)
 
 
 class ListedLine(NamedTuple):
-    """A line with its key; either the line can be matched, or `error` says why not."""
+    """A line and its key. `line` is None if it cannot be matched; `error` then says why."""
 
     cle: str | None
     line: Line | None
@@ -88,10 +90,12 @@ class ListedLine(NamedTuple):
 
 
 class LineList(NamedTuple):
-    """The lines of a request, and how many candidates each may have.
+    """The lines of a request and its options.
 
     Attributes:
-        colonnes: the fields whose values are wanted of companies that lines mean.
+        limite: the most candidates of a line.
+        version: the generation that must answer, None for the current one.
+        colonnes: the company fields to return with each line that is `sur` or `probable`.
     """
 
     lines: tuple[ListedLine, ...]
@@ -101,29 +105,29 @@ class LineList(NamedTuple):
 
 
 def read(raw: bytes, names: PlaceNames) -> LineList:
-    """The lines of a body.
+    """Read the lines of a body.
 
     Raises:
-        ApiError: 400: this is no list of lines, or two lines have one key; 413: it has too many lines.
+        ApiError: 400: the body is not a list of lines, or two lines have the same key; 413: it has too many lines.
     """
     try:
         document = json_body.loads(raw, json_body.unique_members)
     except ValueError as error:
         raise ApiError("corps_invalide", json_body.why_unreadable(raw, error)) from error
-    return of_document(document, names)
+    return read_document(document, names)
 
 
-def of_document(document: Any, names: PlaceNames) -> LineList:
-    """The lines of a JSON value that is the body of a request. Raises ApiError as `read` does."""
+def read_document(document: Any, names: PlaceNames) -> LineList:
+    """Read the lines of a body that is parsed already. Raises ApiError: 400, 413."""
     if not isinstance(document, dict) or not isinstance(document.get("lignes"), list):
         example = '{"lignes": [{"cle": "1", "nom": "Siemens"}]}'
         raise ApiError("corps_invalide", "lignes_absentes", example=example)
     if unknown := [name[:100] for name in document if name not in MEMBERS]:
         raise errors.unknown_parameters(unknown, MEMBERS, {})
-    given = document["lignes"]
-    if len(given) > MOST_LINES:
-        raise ApiError("trop_de_lignes", count=len(given), most=MOST_LINES)
-    lines = tuple(_list_line(one, names) for one in given)
+    items = document["lignes"]
+    if len(items) > MOST_LINES:
+        raise ApiError("trop_de_lignes", count=len(items), most=MOST_LINES)
+    lines = tuple(_list_line(item, names) for item in items)
     _check_keys(lines)
     version = document.get("version")
     if version is not None and not isinstance(version, str):
@@ -134,21 +138,22 @@ def of_document(document: Any, names: PlaceNames) -> LineList:
 
 
 def _columns(value: Any) -> tuple[str, ...]:
-    """Fields of a company, as a list or separated by commas, in the order in which they are named."""
-    given = value.split(",") if isinstance(value, str) else [] if value is None else value
-    if not isinstance(given, list) or not all(isinstance(one, str) for one in given):
+    """Read company fields from an array or a comma-separated text; each once, in the order given."""
+    items = value.split(",") if isinstance(value, str) else [] if value is None else value
+    if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
         why = json_body.why_other_type(value, errors.text("noms_de_champs"))
         raise errors.invalid_parameter("colonnes", why)
-    names = [one.strip() for one in given if one.strip()]
-    if unknown := [one[:50] for one in names if one not in COMPANY_FIELDS]:
-        shown = repr(unknown[0])
+    names = [item.strip() for item in items if item.strip()]
+    if unknown := [name[:50] for name in names if name not in COMPANY_FIELDS]:
+        field = repr(unknown[0])
         raise errors.invalid_parameter(
-            "colonnes", "champ_inconnu_admis", shown=shown, known=", ".join(COMPANY_FIELDS)
+            "colonnes", "champ_inconnu_admis", shown=field, known=", ".join(COMPANY_FIELDS)
         )
     return tuple(dict.fromkeys(names))
 
 
 def _limit(value: Any) -> int:
+    """The most candidates of a line. Raises ApiError 400."""
     if isinstance(value, float) and value.is_integer():  # 3.0 is a whole number in JSON Schema
         value = int(value)
     if isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= MOST_CANDIDATES:
@@ -158,45 +163,47 @@ def _limit(value: Any) -> int:
 
 
 def _check_keys(lines: tuple[ListedLine, ...]) -> None:
-    keys = [one.cle for one in lines if one.cle is not None]
-    seen: set[str] = set()
+    """Raise ApiError 400 if two lines have the same key."""
+    keys = [line.cle for line in lines if line.cle is not None]
+    earlier_keys: set[str] = set()
     for key in keys:
-        if key in seen:
-            shown = repr(key[:100])
-            raise errors.invalid_parameter("cle", "cle_double", shown=shown)
-        seen.add(key)
+        if key in earlier_keys:
+            raise errors.invalid_parameter("cle", "cle_double", shown=repr(key[:100]))
+        earlier_keys.add(key)
 
 
-def _list_line(given: Any, names: PlaceNames) -> ListedLine:
-    """A line, or what is wrong with it."""
+def _list_line(item: Any, names: PlaceNames) -> ListedLine:
+    """Read a line, or the error of a line that cannot be matched."""
     key = None
     try:
-        if not isinstance(given, Mapping):
-            raise ApiError("ligne_invalide", json_body.why_other_type(given, errors.text("objet")))
-        key = _text(given, "cle")
-        if unknown := [name[:50] for name in given if name not in FIELDS]:
-            known = ", ".join(FIELDS)
-            raise ApiError("ligne_invalide", "membre_inconnu", shown=repr(unknown[0]), known=known)
+        if not isinstance(item, Mapping):
+            raise ApiError("ligne_invalide", json_body.why_other_type(item, errors.text("objet")))
+        key = _text(item, "cle")
+        if unknown := [name[:50] for name in item if name not in FIELDS]:
+            raise ApiError(
+                "ligne_invalide", "membre_inconnu", shown=repr(unknown[0]), known=", ".join(FIELDS)
+            )
         if key is None:
             raise ApiError("ligne_invalide", "cle_absente")
-        return ListedLine(key, _line(given, names))
+        return ListedLine(key, _line_to_match(item, names))
     except ApiError as error:
         return ListedLine(key, None, error)
 
 
-def _line(given: Mapping[str, Any], names: PlaceNames) -> Line:
+def _line_to_match(members: Mapping[str, Any], names: PlaceNames) -> Line:
+    """The values of a line, read and cleaned. Raises ApiError if the line has neither a number nor a name."""
     notation = seed_tables.number_notation()
-    texts = {name: _text(given, name) for name in FIELDS}
+    texts = {name: _text(members, name) for name in FIELDS}
     countries, unreadable = _countries(texts.pop("pays"), names)
     texts |= {name: None for name, text in texts.items() if _is_absent(name, text)}
     numbers = [name for name in _NUMBERS if texts[name]]
     readable = [name for name in numbers if notation.read(texts[name] or "").is_number]
-    # An identifier may be any text, so the others are looked up too; but they are no evidence against a company.
+    # An identifier may be any text, so unreadable numbers are looked up too, but are no evidence against a company.
     unreadable += [f"{name}_illisible" for name in numbers if name not in readable]
-    if readable and _is_nothing(texts["nom"]):
-        texts["nom"] = None  # a company may be called `n/a`, but a number says more
+    if readable and _is_empty_value(texts["nom"]):
+        texts["nom"] = None  # a company may have the name `n/a`, but a number is better evidence
     if not readable and not fold(texts["nom"] or ""):
-        raise ApiError("ligne_invalide", _why_empty(given))
+        raise ApiError("ligne_invalide", _why_empty(members))
     if given_date := texts["date_creation"]:
         listed = listed_date(given_date)
         texts["date_creation"] = listed.iso if listed else None
@@ -207,48 +214,51 @@ def _line(given: Mapping[str, Any], names: PlaceNames) -> Line:
 
 
 def _is_absent(name: str, text: str | None) -> bool:
-    """Is a value a placeholder? A key may be any text, and so may a name."""
+    """Whether a value is absent or a placeholder. A key or a name may be any text."""
     if name in ("cle", "nom") or text is None:
         return text is None
     if name in _NUMBERS:
         return seed_tables.number_notation().is_no_number(text)
-    return _is_nothing(text)
+    return _is_empty_value(text)
 
 
-def _is_nothing(text: str | None) -> bool:
+def _is_empty_value(text: str | None) -> bool:
+    """Whether a text is absent or a placeholder such as `n/a`."""
     return text is None or seed_tables.number_notation().is_placeholder(text)
 
 
-def _why_empty(given: Mapping[str, Any]) -> Text:
-    """Why a line has nothing to go by, with the number that cannot be read."""
+def _why_empty(members: Mapping[str, Any]) -> Text:
+    """The error text of a line that names no company, with its unreadable number if it has one."""
     for name in _NUMBERS:
-        text = _text(given, name)
+        text = _text(members, name)
         if text and not _is_absent(name, text):
             return errors.text("numero_illisible", name=name, shown=repr(text[:50]))
     return errors.text("ligne_vide")
 
 
 def _countries(text: str | None, names: PlaceNames) -> tuple[tuple[str, ...], list[str]]:
-    """The codes of countries, and the code of what could not be read of them.
+    """The codes of countries, and `pays_illisible` if a country could not be read.
 
-    A country of which the base has no company is one: a company of the name is one of another country.
+    A country without companies in the base is kept: a company of this name is then in another country.
     """
-    found: list[str] = []
+    codes: list[str] = []
     unreadable: list[str] = []
-    whole = text is None or _is_nothing(text) or names.named_country(text) is not None
-    for word in [text or ""] if whole else re.split("[,;|/]", text or ""):
+    # `country` reads the countries of the base as the API does, `find_country` all countries as people write them.
+    is_one_name = text is None or _is_empty_value(text) or names.find_country(text) is not None
+    for word in [text or ""] if is_one_name else re.split("[,;|/]", text or ""):
         code = names.country(word)
-        if code is None and not _is_nothing(word):  # NA is no value rather than Namibia
-            code = names.named_country(word)
+        if code is None and not _is_empty_value(word):  # `NA` is a placeholder, not Namibia
+            code = names.find_country(word)
             unreadable += [] if code else ["pays_illisible"]
-        found += [code] if code else []
-    return tuple(dict.fromkeys(found)), unreadable[:1]
+        codes += [code] if code else []
+    return tuple(dict.fromkeys(codes)), unreadable[:1]
 
 
-def _text(given: Mapping[str, Any], name: str) -> str | None:
-    """A member as text; a number counts as its digits, null and blanks as absent."""
-    value = given.get(name)
-    if isinstance(value, float) and value.is_integer():  # what pandas makes of a column with a gap
+def _text(members: Mapping[str, Any], name: str) -> str | None:
+    """A member as text: a number as its digits, null and blanks as None. Raises ApiError: another type, or too long."""
+    value = members.get(name)
+    # pandas writes whole numbers as floats if a cell of the column is empty.
+    if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, int | float) and not isinstance(value, bool):
         value = str(value)

@@ -1,11 +1,12 @@
-"""/listes/{code}: a list that was matched, with its verdicts and choices (extensions X5), and its files.
+"""/listes/{code}: a matched list with its verdicts and choices (extensions X5), and its files.
 
-To open, filter, choose, rename or save a list costs nothing; only the workbook of its companies counts, as an export.
-A list of an account opens for the people of that account, one of a visitor for whoever has its address.
+It costs nothing to open, filter, rename or download a list, and to choose candidates; the workbook of its companies
+counts as an export. A list of an account opens for the people of this account, a list of a visitor for anyone who has
+its address.
 
-The CSV has the columns of the list as they were sent, then those of the company that is chosen: RFC 4180 in UTF-8 with
-a mark, with the separator of the list. Its decimal sign is that of the language, unless it separates columns. A cell
-that a spreadsheet would compute begins with an apostrophe.
+The CSV has the columns of the list as sent, then those of the chosen company: RFC 4180 in UTF-8 with a byte-order mark,
+with the separator of the list. In French the decimal sign is a comma, unless the comma separates columns. A cell that a
+spreadsheet would compute begins with an apostrophe.
 """
 
 import re
@@ -33,97 +34,107 @@ from serve.surfaces.site import formatting
 from serve.surfaces.site.page_request import Downloads, PageRequest, last_value
 from serve.surfaces.site.render import page, see_other
 
-ROWS: Final = 50  # of a page
+ROWS: Final = 50  # lines on a page
 PATH: Final = "/listes/"
+# The number of a line from 1, then the place of the candidate from 0; without a place, no company is chosen.
 _CHOICE: Final = re.compile(r"([1-9]\d{0,4}):(\d?)", re.ASCII)
 _PAGE: Final = re.compile(r"[1-9]\d{0,3}", re.ASCII)
 
-# Names of the wire, for programs; those of the company are apart from the columns of the list.
+# Wire names, for programs; the prefix `societe_` keeps them apart from the columns of the list.
 COLUMNS: Final = (
     "verdict", "note", "choix", "societe_iso2", "societe_id", "societe_nom", "societe_ville",
     "societe_code_postal", "societe_etat", "raisons", "autres_candidats", "erreur",
 )  # fmt: skip
-_COMPANY: Final = ("nom", "ville", "code_postal", "etat")
+# The fields of the columns `societe_nom` to `societe_etat`.
+_COMPANY_FIELDS: Final = ("nom", "ville", "code_postal", "etat")
+# A number or a telephone number. It may begin with a sign, but no spreadsheet computes it, so it is not guarded.
 _NUMBER: Final = re.compile(r"[+-]?[\d ., ()]*")
-_LONGEST: Final = 32_000  # characters of an address; half of what nginx.conf and the server take
+_LONGEST_ADDRESS: Final = 32_000  # characters; nginx.conf and the server accept twice as much
 
 
 class _View(NamedTuple):
-    """The part of a list that is shown: the lines of a verdict ("" for all), and a page of them."""
+    """The part of a list on the page: the lines of a verdict ("" for all), and the number of the page."""
 
     verdict: str
     page: int
 
     def query(self, **changes: str | int) -> str:
-        """The query string of this view with changes; what is as at first is left out."""
+        """The query string of this view with changes; defaults are left out."""
         pairs = {"verdict": self.verdict, "page": self.page, **changes}
-        shown = {name: value for name, value in pairs.items() if value not in ("", 1)}
-        return f"?{urlencode(shown)}" if shown else ""
+        changed = {name: value for name, value in pairs.items() if value not in ("", 1)}
+        return f"?{urlencode(changed)}" if changed else ""
 
 
-_ALL: Final = _View("", 1)
+_ALL_LINES: Final = _View("", 1)
 
 
 async def show(request: PageRequest) -> Response:
-    """The list, or its file.
+    """Show the page of a matched list, or send the list as a CSV file if `format` is `csv`.
 
     Raises:
         ApiError: 400, 404.
         StoreUnavailable
     """
-    opened = await stored_lists.open_list(request, request.segments[0])
+    opened = await stored_lists.open_stored_list(request, request.segments[0])
     if stored_lists.needs_log_in(request, opened):
         return see_other(f"/connexion?suite={quote(request.path, safe='/')}")
-    wanted = last_value(request.pairs, "format")
-    if wanted == "csv":
+    file_format = last_value(request.pairs, "format")
+    if file_format == "csv":
         return await _csv_file(request, opened)
-    if wanted:
+    if file_format:
         raise errors.invalid_parameter(
-            "format", "inconnu_admis", shown=repr(wanted[:50]), known="csv"
+            "format", "inconnu_admis", shown=repr(file_format[:50]), known="csv"
         )
     return await show_opened(request, opened, _view(request))
 
 
 async def change(request: PageRequest) -> Response:
-    """Change a list, or make something of the companies that are chosen in it.
+    """Carry out a form of the list: change the list, or open its chosen companies as a search or a workbook.
 
     Raises:
         ApiError: 400, 404; those of the download.
         StoreUnavailable: not stored or counted, or `maybe_done`.
     """
-    opened = await stored_lists.open_list(request, request.segments[0])
+    opened = await stored_lists.open_stored_list(request, request.segments[0])
     if stored_lists.needs_log_in(request, opened):
         return see_other(f"/connexion?suite={quote(request.path, safe='/')}")
-    act = "choix" if request.form.get("choix") else request.form.get("geste", "")
-    if act not in _ACTS:
-        raise ApiError("geste_inconnu", act=act[:40])
+    action = "choix" if request.form.get("choix") else request.form.get("geste", "")
+    if action not in _ACTIONS:
+        raise ApiError("geste_inconnu", act=action[:40])
     try:
-        return await _ACTS[act](request, opened)
+        return await _ACTIONS[action](request, opened)
     except UnknownError as error:
         raise ApiError("liste_introuvable") from error
 
 
 async def _choose(request: PageRequest, opened: OpenList) -> Response:
-    """Choose another candidate of a line, or none, and remember it as matched (X19)."""
-    given = request.form["choix"]
-    choice = _CHOICE.fullmatch(given)
+    """Choose a candidate of a line, or no candidate; remember the company as matched (X19).
+
+    The account may later see the companies that it has matched in a search by `ids`, even beyond the rows of its plan.
+    Redirects to the line in the list.
+    """
+    text = request.form["choix"]
+    choice = _CHOICE.fullmatch(text)
     number = int(choice[1]) if choice else 0
     if choice is None or number > opened.head.lines:
-        raise _no_choice(given)
+        raise _invalid_choice(text)
     line = await stored_lists.line_at(request, opened, number - 1)
     candidate = int(choice[2]) if choice[2] else None
     if candidate is not None and candidate >= len(line.candidates):
-        raise _no_choice(given)
+        raise _invalid_choice(text)
     await stored_lists.choose(request, opened, number - 1, candidate)
     if candidate is not None and request.session:
-        one = line.candidates[candidate]
+        company = line.candidates[candidate]
         account = request.session.account.id
-        await own_matches.remember(request.store, account, [(one.iso2, one.id)], request.trace)
+        await own_matches.remember(
+            request.store, account, [(company.iso2, company.id)], request.trace
+        )
     view = _view(request)
     return see_other(f"{PATH}{opened.code}{view.query()}#l{number}")
 
 
 async def _rename(request: PageRequest, opened: OpenList) -> Response:
+    """Rename the list; a blank name changes nothing."""
     name = " ".join(request.form.get("nom", "").split()) or opened.head.name
     head, now = opened.head, seconds(request.now)
     await request.store.submit(lists.rename, head.id, head.account, name, now)
@@ -131,26 +142,32 @@ async def _rename(request: PageRequest, opened: OpenList) -> Response:
 
 
 async def _delete(request: PageRequest, opened: OpenList) -> Response:
+    """Delete the list and redirect to the page with the visitor's other lists, or to the form."""
     head, now = opened.head, seconds(request.now)
     await request.store.submit(lists.delete, head.id, head.account, now)
     return see_other("/compte#listes" if opened.head.account else "/rapprochement")
 
 
-async def _search(request: PageRequest, opened: OpenList) -> Response:
-    """The chosen companies as a search; of more than it may name, the first ones where the form says so."""
+async def _open_search(request: PageRequest, opened: OpenList) -> Response:
+    """Open the chosen companies as a search.
+
+    If they are too many for a search, the page asks first; the form then sends `premieres` for the first ones.
+    """
     companies = await _chosen_companies(request, opened)
-    taken = _cut_to_fit(companies)
-    if len(taken) < len(companies) and not request.form.get("premieres"):
+    fitting = _cut_to_fit(companies)
+    if len(fitting) < len(companies) and not request.form.get("premieres"):
         view = _view(request)
-        return await show_opened(request, opened, view, part=len(taken), chosen=len(companies))
-    return see_other(f"/?{_search_of(taken)}")
+        return await show_opened(
+            request, opened, view, fitting_count=len(fitting), chosen_count=len(companies)
+        )
+    return see_other(f"/?{_search_query(fitting)}")
 
 
-async def _workbook(request: PageRequest, opened: OpenList) -> Response:
-    """The workbook of the chosen companies, which counts as an export.
+async def _make_workbook(request: PageRequest, opened: OpenList) -> Response:
+    """Make the workbook of the chosen companies, which counts as an export.
 
     Raises:
-        ApiError: 400: none is chosen; 404: no exports are offered; those of the download.
+        ApiError: 400: no company is chosen; 404: this server has no exports; those of the download.
         StoreUnavailable: not counted, or `maybe_done`.
     """
     if request.session is None:
@@ -159,67 +176,70 @@ async def _workbook(request: PageRequest, opened: OpenList) -> Response:
     if downloads is None:
         raise request.server.product.unknown_path(request.path)
     lines = await stored_lists.lines_without_companies(request, opened, range(opened.head.lines))
-    companies = _chosen(lines)
-    form = {"recherche": _search_of(companies[:MOST_IDS]), "format": "xlsx", "comptes": "1"}
-    own = await _own_list(request, opened, lines)
-    return await downloads.download(replace(request, form=form), own)
+    companies = _distinct_companies(lines)
+    form = {"recherche": _search_query(companies[:MOST_IDS]), "format": "xlsx", "comptes": "1"}
+    own_list = await _own_list(request, opened, lines)
+    return await downloads.download(replace(request, form=form), own_list)
 
 
-_ACTS: Final[Mapping[str, Callable[[PageRequest, OpenList], Awaitable[Response]]]] = {
+# The action of a form, by its field `geste`; a form with the field `choix` chooses a candidate.
+_ACTIONS: Final[Mapping[str, Callable[[PageRequest, OpenList], Awaitable[Response]]]] = {
     "choix": _choose,
     "nom": _rename,
     "supprimer": _delete,
-    "recherche": _search,
-    "xlsx": _workbook,
+    "recherche": _open_search,
+    "xlsx": _make_workbook,
 }
 
 
-def _no_choice(given: str) -> ApiError:
-    return errors.invalid_parameter("choix", "autre_forme", shown=repr(given[:20]), example="12:0")
+def _invalid_choice(text: str) -> ApiError:
+    """The error of a choice that is not the number of a line and of one of its candidates."""
+    return errors.invalid_parameter("choix", "autre_forme", shown=repr(text[:20]), example="12:0")
 
 
 def _view(request: PageRequest) -> _View:
-    """The view that the address names.
+    """Read the view in the address.
 
     Raises:
         ApiError: 400: there is no such verdict or page.
     """
     verdict = last_value(request.pairs, "verdict") or ""
     if verdict and verdict not in stored_lists.SHOWN_VERDICTS:
-        known = ", ".join(stored_lists.SHOWN_VERDICTS)
+        verdicts = ", ".join(stored_lists.SHOWN_VERDICTS)
         raise errors.invalid_parameter(
-            "verdict", "inconnu_admis", shown=repr(verdict[:50]), known=known
+            "verdict", "inconnu_admis", shown=repr(verdict[:50]), known=verdicts
         )
-    given = last_value(request.pairs, "page") or "1"
-    if not _PAGE.fullmatch(given):
+    number = last_value(request.pairs, "page") or "1"
+    if not _PAGE.fullmatch(number):
         raise errors.invalid_parameter(
-            "page", "autre_type", shown=repr(given[:20]), wanted=errors.text("rang")
+            "page", "autre_type", shown=repr(number[:20]), wanted=errors.text("rang")
         )
-    return _View(verdict, int(given))
+    return _View(verdict, int(number))
 
 
 async def show_opened(
     request: PageRequest,
     opened: OpenList,
-    view: _View = _ALL,
+    view: _View = _ALL_LINES,
     *,
-    part: int = 0,
-    chosen: int = 0,
+    fitting_count: int = 0,
+    chosen_count: int = 0,
 ) -> Response:
-    """A page of the list.
+    """Show a page of the list.
 
     Args:
-        part: as many of the `chosen` companies as one search may name, where they are too many.
+        fitting_count: the number of companies that a search can name, if the chosen ones are too many; else 0.
+        chosen_count: the number of chosen companies in this case; else 0.
     """
-    headings = stored_lists.shown_headings(request, opened.table)
+    headings = stored_lists.display_headings(request, opened.table)
     opened = opened._replace(table=opened.table._replace(headings=headings))
     places = opened.places(view.verdict)
     first = ROWS * (view.page - 1)
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
-        shown = places[first : first + ROWS]
-        lines = await stored_lists.lines_at(request, generation, opened, shown)
-        doubles = await stored_lists.doubles(request, generation, opened, lines)
+        page_places = places[first : first + ROWS]
+        lines = await stored_lists.lines_at(request, generation, opened, page_places)
+        doubles = await stored_lists.repeated_companies(request, generation, opened, lines)
         return page(
             request, "list.html",
             headers={"Cache-Control": "no-store"},
@@ -231,9 +251,9 @@ async def show_opened(
             pages=-(-len(places) // ROWS),
             first=first,
             chosen_lines=len(opened.chosen_places),
-            part=part,
-            chosen=chosen,
-            remarks=_remarks,
+            part=fitting_count,
+            chosen=chosen_count,
+            change_since=_change_since,
             most_described=MOST_IDS,
             exports=await request.export_meter(),
             names=formatting.labels(request, generation.reference),
@@ -243,7 +263,7 @@ async def show_opened(
 
 
 async def _csv_file(request: PageRequest, opened: OpenList) -> Response:
-    """The file of all lines.
+    """The CSV file of all lines, as a response.
 
     Raises:
         StoreUnavailable
@@ -252,9 +272,7 @@ async def _csv_file(request: PageRequest, opened: OpenList) -> Response:
         request.trace.generation = generation.id
         places = range(opened.head.lines)
         lines = await stored_lists.lines_at(request, generation, opened, places)
-    text = await loop_guard.parse(
-        opened.head.size + 1, partial(write_csv, opened, lines, request.lang)
-    )
+    text = await loop_guard.parse(opened.head.size, partial(write_csv, opened, lines, request.lang))
     name = files.list_name(opened.head.name, request.now.date(), ".csv")
     headers = {
         "Content-Type": "text/csv; charset=utf-8",
@@ -265,49 +283,50 @@ async def _csv_file(request: PageRequest, opened: OpenList) -> Response:
 
 
 def write_csv(opened: OpenList, lines: Sequence[StoredLine], lang: str) -> bytes:
-    """The file of lines, in their order."""
+    """Write lines as CSV, in the order given."""
     separator = opened.table.separator or ";"
-    point = "," if lang == "fr" and separator != "," else "."
+    decimal_sign = "," if lang == "fr" and separator != "," else "."
     rows = [
         [
-            _guard(cell, separator)
-            for cell in (*_own_cells(opened, line), *_company_cells(line, lang, point))
+            _guard_cell(cell, separator)
+            for cell in (*_own_cells(opened, line), *_company_cells(line, lang, decimal_sign))
         ]
         for line in lines
     ]
-    headings = [_guard(cell, separator) for cell in (*opened.table.headings, *COLUMNS)]
+    headings = [_guard_cell(cell, separator) for cell in (*opened.table.headings, *COLUMNS)]
     return b"\xef\xbb\xbf" + list_file.write(headings, rows, separator).encode()
 
 
 def _own_cells(opened: OpenList, line: StoredLine) -> Sequence[str]:
-    """The cells of a line, as many as the list has columns; the last one has what a row has beyond."""
+    """The cells of a line, one for each column of the list; the last cell has the surplus cells of the row."""
     width = len(opened.table.headings)
     cells = [*line.cells, *[""] * (width - len(line.cells))]
     return [*cells[: width - 1], " ".join(cells[width - 1 :])]
 
 
-def _company_cells(line: StoredLine, lang: str, point: str) -> Sequence[str]:
+def _company_cells(line: StoredLine, lang: str, decimal_sign: str) -> Sequence[str]:
+    """The cells of COLUMNS for a line; `erreur` also has the note that the chosen company is gone or renamed."""
     if line.error:
         return (line.verdict, *[""] * (len(COLUMNS) - 2), _plain_error(line, lang))
-    best = line.chosen
-    company = best.company or {} if best else {}
-    changes = _remarks(best, lang)
-    others = [one for one in line.candidates if one is not best]
-    between = "; " if lang == "en" else " ; "
+    chosen = line.chosen_candidate
+    company = chosen.company or {} if chosen else {}
+    change_note = _change_since(chosen, lang)
+    others = [candidate for candidate in line.candidates if candidate is not chosen]
+    joiner = "; " if lang == "en" else " ; "
     return (
         line.verdict,
-        repr(best.note).replace(".", point) if best else "",
-        _choice_of(line),
-        *((best.iso2, best.id) if best else ("", "")),
-        *(str(company.get(name) or "") for name in _COMPANY),
-        between.join(reasons.reasons_of_match(best.reasons, lang)) if best else "",
-        between.join(_named(one, point) for one in others),
-        changes,
+        repr(chosen.note).replace(".", decimal_sign) if chosen else "",
+        _decider(line),
+        *((chosen.iso2, chosen.id) if chosen else ("", "")),
+        *(str(company.get(name) or "") for name in _COMPANY_FIELDS),
+        joiner.join(reasons.reasons_of_match(chosen.reasons, lang)) if chosen else "",
+        joiner.join(_candidate_text(candidate, decimal_sign) for candidate in others),
+        change_note,
     )
 
 
-def _remarks(candidate: StoredCandidate | None, lang: str) -> str:
-    """What happened to a chosen company since the line was matched; "" for nothing."""
+def _change_since(candidate: StoredCandidate | None, lang: str) -> str:
+    """A note that a company is gone or renamed since the line was matched; "" if neither."""
     if candidate is None:
         return ""
     if candidate.company is None:
@@ -315,88 +334,94 @@ def _remarks(candidate: StoredCandidate | None, lang: str) -> str:
     return stored_lists.RENAMED[lang == "en"] if candidate.is_renamed else ""
 
 
-def _choice_of(line: StoredLine) -> str:
-    """Who chose the company: `manuel` for a person, also where none is chosen, `automatique` for the matcher."""
+def _decider(line: StoredLine) -> str:
+    """Who chose: a person (`manuel`), even to choose no company; the matcher (`automatique`); or nobody ("")."""
     if line.is_own:
         return "manuel"
     return "" if line.choice is None else "automatique"
 
 
-def _named(candidate: StoredCandidate, point: str) -> str:
+def _candidate_text(candidate: StoredCandidate, decimal_sign: str) -> str:
+    """A candidate as `UK:00944111 Name (0.87)`."""
     name = candidate.company["nom"] if candidate.company else ""
-    note = f"{candidate.note:.2f}".replace(".", point)
+    note = f"{candidate.note:.2f}".replace(".", decimal_sign)
     return f"{candidate.iso2}:{candidate.id} {name} ({note})"
 
 
-def _guard(cell: str, separator: str) -> str:
-    """The cell, guarded as those of an export; a number is left as it is.
+def _guard_cell(cell: str, separator: str) -> str:
+    """The cell, with the apostrophe that exports use against formulas; a number is left as it is.
 
-    >>> [_guard(cell, ";") for cell in ("=1+1", "+33 1 23", "-5,2", "@ABC", "x,=1")]
+    >>> [_guard_cell(cell, ";") for cell in ("=1+1", "+33 1 23", "-5,2", "@ABC", "x,=1")]
     ["'=1+1", '+33 1 23', '-5,2', "'@ABC", "x,'=1"]
     """
     return cell if _NUMBER.fullmatch(cell) else files.guard_formula(cell, separator)
 
 
 async def _chosen_companies(request: PageRequest, opened: OpenList) -> Sequence[str]:
-    """The chosen companies as items of `ids`, in the order of the list, each once.
+    """The chosen companies as values of `ids`, in the order of the list, each once.
 
     Raises:
-        ApiError: 400: none is chosen.
+        ApiError: 400: no company is chosen.
         StoreUnavailable
     """
-    return _chosen(
+    return _distinct_companies(
         await stored_lists.lines_without_companies(request, opened, opened.chosen_places)
     )
 
 
-def _chosen(lines: Sequence[StoredLine]) -> Sequence[str]:
-    companies = [f"{one.iso2}:{one.id}" for line in lines if (one := line.chosen)]
+def _distinct_companies(lines: Sequence[StoredLine]) -> Sequence[str]:
+    """The chosen companies of these lines as values of `ids`, each once. Raises ApiError 400 if there are none."""
+    companies = [
+        f"{chosen.iso2}:{chosen.id}" for line in lines if (chosen := line.chosen_candidate)
+    ]
     if not companies:
         raise errors.invalid_parameter("ids", "aucune_societe")
     return list(dict.fromkeys(companies))
 
 
 def _cut_to_fit(companies: Sequence[str]) -> Sequence[str]:
-    """The first companies that one search may name and one address holds.
+    """The first companies, as many as a search can name and an address can hold.
 
     >>> [len(_cut_to_fit(["FR:552100554"] * n)) for n in (3, 1_001)], len(_cut_to_fit(["FR:" + "é" * 64] * 999))
     ([3, 1000], 82)
     """
-    room, taken = _LONGEST, []
+    room, fitting = _LONGEST_ADDRESS, []
     for company in companies[:MOST_IDS]:
         room -= len(quote(company, safe=":")) + 1
         if room < 0:
             break
-        taken.append(company)
-    return taken
+        fitting.append(company)
+    return fitting
 
 
-def _search_of(companies: Sequence[str]) -> str:
-    """The query string of the search for companies."""
+def _search_query(companies: Sequence[str]) -> str:
+    """The query string of the search for these companies."""
     return urlencode({"ids": ",".join(companies)}, quote_via=quote, safe=",:")
 
 
 async def _own_list(request: PageRequest, opened: OpenList, lines: Sequence[StoredLine]) -> OwnList:
+    """The list for the workbook of its companies, with its lines as JSON."""
     packed = await loop_guard.parse(
-        opened.head.size + 1,
+        opened.head.size,
         lambda: orjson.dumps([tuple(_own_line(opened, line, request.lang)) for line in lines]),
     )
-    headings = stored_lists.shown_headings(request, opened.table)
+    headings = stored_lists.display_headings(request, opened.table)
     return OwnList(opened.head.name, headings, packed, tuple(opened.table.unused_places))
 
 
 def _own_line(opened: OpenList, line: StoredLine, lang: str) -> OwnLine:
-    best = line.chosen
+    """A line for the workbook: its cells, and the verdict and company of the match."""
+    chosen = line.chosen_candidate
     return OwnLine(
         list(_own_cells(opened, line)),
         line.verdict,
-        best.note if best else None,
-        _choice_of(line),
-        (best.iso2, best.id) if best else None,
+        chosen.note if chosen else None,
+        _decider(line),
+        (chosen.iso2, chosen.id) if chosen else None,
         _plain_error(line, lang),
     )
 
 
 def _plain_error(line: StoredLine, lang: str) -> str:
-    """The error of a line without the marks of code."""
+    """The error of a line without backquotes, "" without an error."""
     return line.error[lang == "en"].replace("`", "") if line.error else ""

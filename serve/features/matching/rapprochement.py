@@ -1,7 +1,7 @@
 """POST /api/v1/rapprochement: match a list (extensions X5).
 
-A call of the day for each ten lines begun that can be matched; a line with an error of its own costs nothing. A visitor
-has two lines of a request matched, the others say what they need.
+Each ten lines (or part of ten) that can be matched count as one call of the day; a line with an error costs nothing.
+For a visitor, two lines of a request are matched; the others get an error that asks for an account.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,7 +14,7 @@ from serve.access.call import (
     PreparedCall,
     Request,
     Result,
-    in_language,
+    language_headers,
 )
 from serve.contract import activities, reasons, seed_tables
 from serve.contract.answers import Erreur
@@ -29,12 +29,12 @@ from shards.matching.line import Candidate, Line, MatchResult
 from shards.matching.matcher import Matcher
 from shards.search.search import ShardSet
 
-# Lines that share their work, matched at one time beside the event loop, so that other requests come in between.
-AT_ONCE: Final = 20
+# Lines matched in one job in a thread: the lines of a job share work, and other requests run between the jobs.
+LINES_PER_JOB: Final = 20
 
 
-def lines_of_body(request: Request, generation: OpenGeneration) -> PreparedCall[Rapprochement]:
-    """The companies that the lines of the body mean.
+def match_body(request: Request, generation: OpenGeneration) -> PreparedCall[Rapprochement]:
+    """Match the lines of the body.
 
     Raises:
         ApiError: 400; 409 for a `version` that is not open any more.
@@ -43,72 +43,82 @@ def lines_of_body(request: Request, generation: OpenGeneration) -> PreparedCall[
 
 
 def rapprochement(
-    asked: LineList, request: Request, generation: OpenGeneration
+    batch: LineList, request: Request, generation: OpenGeneration
 ) -> PreparedCall[Rapprochement]:
-    """The companies that lines mean.
+    """Match lines: a verdict and candidates for each.
 
     Raises:
         ApiError: 409 for a `version` that is not open any more.
     """
-    generation = generation.at_version(asked.version)
-    lines, lang = asked.lines, request.lang
+    generation = generation.pinned_to(batch.version)
+    lines, lang = batch.lines, request.lang
     if request.caller.account is None:
-        lines = _for_visitor(lines)
-    wanted = [asked_line.line for asked_line in lines if asked_line.line is not None]
+        lines = _limit_for_visitor(lines)
+    readable = [listed_line.line for listed_line in lines if listed_line.line is not None]
     coordonnees = request.caller.plan.coordonnees
 
     def values(result: MatchResult) -> Mapping[str, Any] | None:
-        """The values that are asked for, of the company that a line means; contacts by right."""
-        best = result.meant_candidate
-        if not asked.colonnes or best is None:
+        """The requested fields of the company that a line means; contacts only with the right to them."""
+        likely = result.likely_candidate
+        if not batch.colonnes or likely is None:
             return None
-        shard = generation.shards[best.iso2]
-        row = shard.find(best.id)
-        assert row is not None  # it was just found
+        shard = generation.shards[likely.iso2]
+        row = shard.find(likely.id)
+        assert row is not None  # the matcher has just read it
         company = record.company(shard.record(row, coordonnees=coordonnees))
-        return {name: company[name] for name in asked.colonnes}
+        return {name: company[name] for name in batch.colonnes}
 
     async def run() -> "Result[Rapprochement]":
-        matches = await match_lines(generation, wanted, asked.limite, coordonnees=coordonnees)
-        left = iter([(result, values(result)) for result in matches])
+        """Match the readable lines; the other lines are answered with their errors."""
+        matches = await match_lines(generation, readable, batch.limite, coordonnees=coordonnees)
+        # Only readable lines have a result, so each of them takes the next pair.
+        pairs = iter([(result, values(result)) for result in matches])
         answers = [
-            _refused_line(asked_line, lang)
-            if asked_line.line is None
-            else _matched_line(asked_line, *next(left), lang)
-            for asked_line in lines
+            _refused_line(listed_line, lang)
+            if listed_line.line is None
+            else _matched_line(listed_line, *next(pairs), lang)
+            for listed_line in lines
         ]
-        headers = in_language({**NO_STORE, DATA_VERSION: generation.id}, lang)
+        headers = language_headers({**NO_STORE, DATA_VERSION: generation.id}, lang)
         return Result(
-            200, Rapprochement(resultats=answers), headers, matched=meant_companies(matches)
+            200, Rapprochement(resultats=answers), headers, matched=likely_companies(matches)
         )
 
-    return PreparedCall(run, calls=-(-len(wanted) // LINES_PER_CALL))
+    return PreparedCall(run, calls=-(-len(readable) // LINES_PER_CALL))
 
 
 async def match_lines(
     generation: OpenGeneration, lines: Sequence[Line], limit: int, *, coordonnees: bool
 ) -> list[MatchResult]:
-    """The results of lines, made in the threads of the generation.
+    """Match lines in the threads of the generation.
 
     Args:
-        coordonnees: the caller has the right to contacts, so they are evidence.
+        coordonnees: whether the caller has the right to contacts; contacts are then evidence.
     """
     shards = generation.shards
     jobs = (
-        partial(_match, shards, lines[first : first + AT_ONCE], limit, coordonnees=coordonnees)
-        for first in range(0, len(lines), AT_ONCE)
+        partial(
+            _match_job, shards, lines[first : first + LINES_PER_JOB], limit, coordonnees=coordonnees
+        )
+        for first in range(0, len(lines), LINES_PER_JOB)
     )
-    return [result for part in await generation.in_shared_threads(jobs) for result in part]
+    return [
+        result for job_results in await generation.run_long_jobs(jobs) for result in job_results
+    ]
 
 
-def meant_companies(results: Iterable[MatchResult]) -> list[tuple[str, str]]:
-    """The companies that lines mean, by country and identifier."""
-    return [(one.iso2, one.id) for result in results if (one := result.meant_candidate)]
+def likely_companies(results: Iterable[MatchResult]) -> list[tuple[str, str]]:
+    """The country and identifier of each company whose line is `sur` or `probable`."""
+    return [(likely.iso2, likely.id) for result in results if (likely := result.likely_candidate)]
 
 
-def _match(
+def _match_job(
     base: ShardSet, lines: Sequence[Line], limit: int, *, coordonnees: bool
 ) -> list[MatchResult]:
+    """Match the lines of one job, each with at most `limit` candidates.
+
+    Without `coordonnees`, contacts are no evidence.
+    """
     matcher = Matcher(
         base,
         seed_tables.name_tables(),
@@ -120,21 +130,22 @@ def _match(
     return matcher.match_all(lines, limit)
 
 
-def _for_visitor(lines: Sequence[ListedLine]) -> tuple[ListedLine, ...]:
-    """The lines of a visitor: the first two that can be matched, the others with an error."""
-    found, left = [], VISITOR_LINES
-    for one in lines:
-        if one.line is not None:
-            left -= 1
-        refused = one.line is not None and left < 0
+def _limit_for_visitor(lines: Sequence[ListedLine]) -> tuple[ListedLine, ...]:
+    """The lines of a visitor. Only the first two that can be matched are kept; the others become errors."""
+    allowed_lines, lines_left = [], VISITOR_LINES
+    for listed_line in lines:
+        if listed_line.line is not None:
+            lines_left -= 1
+        refused = listed_line.line is not None and lines_left < 0
         error: ApiError | None = (
             ApiError("lignes_d_un_visiteur", lines=VISITOR_LINES) if refused else None
         )
-        found.append(ListedLine(one.cle, None, error) if refused else one)
-    return tuple(found)
+        allowed_lines.append(ListedLine(listed_line.cle, None, error) if refused else listed_line)
+    return tuple(allowed_lines)
 
 
 def _refused_line(listed_line: ListedLine, lang: str) -> LigneRefusee:
+    """The answer to a line that was not matched: its error."""
     assert listed_line.error is not None
     return LigneRefusee(cle=listed_line.cle, erreur=Erreur(**listed_line.error.erreur(lang)))
 
@@ -142,6 +153,7 @@ def _refused_line(listed_line: ListedLine, lang: str) -> LigneRefusee:
 def _matched_line(
     listed_line: ListedLine, result: MatchResult, values: Mapping[str, Any] | None, lang: str
 ) -> LigneRapprochee:
+    """The answer to a line that was matched; `values` are those of `colonnes`."""
     assert listed_line.cle is not None
     candidates = [_candidate(candidate, lang) for candidate in result.candidats]
     return LigneRapprochee(
@@ -150,6 +162,7 @@ def _matched_line(
 
 
 def _candidate(candidate: Candidate, lang: str) -> Candidat:
+    """A candidate as an object of the answer; each reason as a code and as words."""
     return Candidat(
         iso2=candidate.iso2,
         id=candidate.id,

@@ -1,10 +1,26 @@
-"""The group of a company: who consolidates it, and whom it consolidates (X12)."""
+"""Answers of the look-up of a number (X6) and of the group of a company (X12)."""
 
 from collections.abc import Sequence
 from typing import Annotated
 
 from serve.contract.answers import CodePlan, Erreur, Motif, OffreSuivante, SocieteNommee
 from serve.contract.declaration import AnswerObject, Count, DeclaredObject, KnownValues
+
+
+class SocieteNumerotee(SocieteNommee):
+    """A company whose identifier is written as the register writes it."""
+
+
+TypeNumero = Annotated[str, KnownValues(("immatriculation", "tva", "siret", "lei"))]
+
+
+class Identification(AnswerObject):
+    type: TypeNumero
+    candidats: Sequence[SocieteNumerotee]
+
+
+class IdentificationRefusee(Identification):
+    erreur: Erreur
 
 
 class SocieteDuGroupe(SocieteNommee):
@@ -32,7 +48,7 @@ class _Role(DeclaredObject):
 
 
 class AncienLien(Lien, _Role):
-    """The role comes first."""
+    """A link that has ended. `_Role` is the last base, so that `role` is the first key."""
 
 
 class SourceDesLiens(DeclaredObject):

@@ -1,11 +1,11 @@
-"""/societes/{iso}/{id}: one company, as far as the visitor may see it (§4.5).
+"""/societes/{iso}/{id}: a company, as far as the visitor may see it (§4.5).
 
-A person who is logged in first sees the public preview, for nothing, with the price of the rest: a
-record with statements costs credits, and every full one a call, so only a form requests it, never a link.
-If the record was paid for this month, it comes at once and costs nothing more (decision 045).
+A person who is logged in first sees the public preview, which is free, with the price of the full record. The full
+record costs a call, and credits if it has statements, so only a form requests it, never a link. If it was paid for this
+month, it is shown at once and is free (decision 045).
 
-The key figures above the statements come from the lines of `seeds/ratios.csv`. A change is that of a year to the year
-before, in one currency; without it there is none.
+The key figures above the statements come from the lines of `seeds/ratios.csv`. A change compares a year with the year
+before, in the same currency; otherwise it is absent.
 """
 
 from bisect import bisect_right
@@ -19,15 +19,15 @@ from serve.access.call import Content, PreparedCall, Request, Response, Result
 from serve.access.company_path import locate, path_of
 from serve.access.rights import VISITOR, AnalysisTerms, Caller
 from serve.contract import seed_tables, statement_table
-from serve.contract.company_answers import Fiche
 from serve.contract.errors import ApiError
+from serve.contract.record_answers import Fiche
 from serve.contract.seed_tables import RECORD_CREDITS
 from serve.contract.statement_table import (
-    Lines,
+    StatementLines,
     StatementRow,
-    by_scope,
     currencies_of,
     rows_by_section,
+    split_by_scope,
 )
 from serve.features.record.groupe import groupe
 from serve.features.record.operations import societe
@@ -47,35 +47,38 @@ from shards.reader.shard import Shard
 from shards.search.distribution import distributions
 from shards.search.search import UNLIMITED, ShardSet, search
 
-_NEAR: Final = 5  # comparable companies
-_NEAR_IN_SIZE: Final = log(4)  # the gap of a company four times larger or smaller
+_NEAR: Final = 5  # comparable companies on the page
+# The largest gap of companies called similar in size, as the logarithm of a ratio: four times larger or smaller.
+_NEAR_IN_SIZE: Final = log(4)
+# The contact fields with their names in a sentence, in French and English.
 _CONTACTS: Final = {
     "site_web": ("site web", "website"),
     "email": ("e-mail", "e-mail"),
     "telephone": ("téléphone", "telephone"),
 }
+# The titles of the statements of the company and of its group, in French and English.
 _SCOPES: Final = {
     "societe": ("Comptes sociaux", "Company accounts"),
     "groupe": ("Comptes consolidés", "Consolidated accounts"),
 }
-# The figures in the order in which they are shown, with their names.
+# The key figures with their names, in the order of the page.
 FIGURE_NAMES: Final[Mapping[str, tuple[str, str]]] = {
     "chiffre_affaires": ("Chiffre d’affaires", "Turnover"),
     "resultat": ("Résultat", "Result"),
     "capitaux_propres": ("Capitaux propres", "Equity"),
     "total_actif": ("Total de l’actif", "Total assets"),
 }
-# The end of the label of a line of group accounts, as the build writes it; their heading says the same.
-_OF_GROUP: Final = " (comptes consolidés)"
-_BALANCE: Final = ("bilan_actif", "bilan_passif")
-LEAST_PEERS: Final = 5  # among fewer a place says nothing
+# The end of the label of a line of group accounts, as the build writes it; the heading of the table repeats it.
+_GROUP_SUFFIX: Final = " (comptes consolidés)"
+_BALANCE: Final = ("bilan_actif", "bilan_passif")  # the statements of the balance sheet
+LEAST_PEERS: Final = 5  # companies; with fewer, a rank has no meaning
 
 C = TypeVar("C", bound=Content)
-Figures = Mapping[int, float]
+FiguresByYear = Mapping[int, float]
 
 
 class PeerRank(NamedTuple):
-    """The place of a turnover among `number` of one sector; `pays` is None for all countries."""
+    """The rank of a turnover among `number` companies of a sector; `pays` is None for all countries."""
 
     pays: str | None
     rank: int
@@ -83,50 +86,60 @@ class PeerRank(NamedTuple):
 
 
 class PeerRanks(NamedTuple):
-    """The ranks in the country and everywhere, and the companies of the scope of the first by band of turnover."""
+    """The ranks in the country and everywhere, and the companies by turnover band in the scope of the first rank."""
 
     ranks: Sequence[PeerRank]
     columns: Sequence[HistogramColumn]
 
 
 async def record(request: PageRequest) -> Response:
-    """The company; in full if it was paid for this month.
+    """Show a company, in full if it was paid for this month.
 
     Raises:
         ApiError: 400, 404, 429, 503.
         StoreUnavailable: not counted, or `maybe_done`.
     """
-    return await _record(request, paid=False)
+    return await _record(request, is_purchase=False)
 
 
 async def full_record(request: PageRequest) -> Response:
-    """The company in full, charged: what the form of the preview requests."""
-    return await _record(request, paid=True)
+    """Show a company in full and charge it. The form of the preview sends this request."""
+    return await _record(request, is_purchase=True)
 
 
-async def _record(request: PageRequest, *, paid: bool) -> Response:
+async def _record(request: PageRequest, *, is_purchase: bool) -> Response:
+    """The page of a company: the public preview, or the full record if it was paid for this month or is paid now.
+
+    Only a payment is counted as a call and charged.
+
+    Args:
+        is_purchase: whether the visitor sent the form that pays for the full record.
+    """
     server = request.server
-    asked = request.ask("/api/v1/societes")
-    await admission.admit_caller(asked)
+    caller_request = request.ask("/api/v1/societes")
+    await admission.admit_caller(caller_request)
     with server.published.lease() as generation:
         request.trace.generation = generation.id
         reader.refuse_parameters(request.pairs)
-        call = replace(asked, caller=Caller(server.plans[VISITOR]))
+        # First everybody gets the public preview, as a visitor; it is free.
+        call = replace(caller_request, caller=Caller(server.plans[VISITOR]))
         prepared = societe(call, generation)
         company = prepared.company
-        usage, known, analysed = None, False, False
-        if asked.caller.account and company:
-            store, account = asked.store, asked.account.id
+        usage, is_paid, analysed = None, False, False
+        if caller_request.caller.account and company:
+            store, account = caller_request.store, caller_request.account.id
             with store.batch_reads():
                 usage = store.usage(account, request.caller.plan, request.now)
-                charged = None if paid else store.is_charged(account, company, request.now)
+                charge_check = (
+                    None if is_purchase else store.is_charged(account, company, request.now)
+                )
                 subject = f"{rights.ENTREPRISE}/{company}"
-                analysis = store.is_charged(account, subject, request.now)
-            known = charged is not None and await charged
-            analysed = await analysis
-        if asked.caller.account and company and (paid or known):
-            call, prepared = asked, societe(asked, generation)
-        is_counted = paid and company and asked.caller.account
+                analysis_check = store.is_charged(account, subject, request.now)
+            is_paid = charge_check is not None and await charge_check
+            analysed = await analysis_check
+        if caller_request.caller.account and company and (is_purchase or is_paid):
+            call, prepared = caller_request, societe(caller_request, generation)
+        is_counted = is_purchase and company and caller_request.caller.account
         result = await (billing.run(prepared, call) if is_counted else prepared.run())
         assert company  # a visitor's call to an absent company raises 404
         return page(
@@ -136,7 +149,7 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
             call=path_of(company),
             address=record_path(*company.split("/", 1)),
             credits=result.headers.get("X-Credits-Restants"),
-            debited="0" if known else result.headers.get("X-Credits-Debites"),
+            debited="0" if is_paid else result.headers.get("X-Credits-Debites"),
             analysis=_analysis_terms(request),
             analysed=analysed,
             exports=(await usage).exports if usage and server.service(Downloads) else None,
@@ -146,7 +159,7 @@ async def _record(request: PageRequest, *, paid: bool) -> Response:
 
 
 def _analysis_terms(request: PageRequest) -> AnalysisTerms | None:
-    """The price of the analysis; None for a plan without the module."""
+    """The price of the analysis of the company; None if the plan of the visitor allows no analysis."""
     try:
         return rights.terms(request.caller, rights.ENTREPRISE, request.server.plans)
     except ApiError:
@@ -171,11 +184,11 @@ def _record_values(
         "full": content.droits.etats_financiers,
         "names": formatting.labels(request, reference),
         "sub_sectors": formatting.sub_sector_names(request, reference),
-        "slugs": {one.secteur: one.slug for one in reference.secteurs},
-        "registers": {one.iso2: one.registre for one in reference.pays},
+        "slugs": {sector.secteur: sector.slug for sector in reference.secteurs},
+        "registers": {country.iso2: country.registre for country in reference.pays},
         "sections": {
-            scope: {name: rows for name, rows in rows_by_section(own).items() if rows}
-            for scope, own in by_scope(lines).items()
+            scope: {name: rows for name, rows in rows_by_section(scope_lines).items() if rows}
+            for scope, scope_lines in split_by_scope(lines).items()
         },
         "scopes": _SCOPES,
         "english": english_label,
@@ -194,7 +207,7 @@ def _record_values(
 
 
 def _organization(company: Mapping[str, Any], origin: str) -> dict[str, Any]:
-    """The company as an `Organization` of schema.org, for search engines: public fields alone."""
+    """The company as an `Organization` of schema.org, for search engines, with public fields only."""
     address = {
         "streetAddress": company["adresse"],
         "postalCode": company["code_postal"],
@@ -224,29 +237,34 @@ def _organization(company: Mapping[str, Any], origin: str) -> dict[str, Any]:
     }
 
 
-def _credits(
+def _sources_to_credit(
     imports: Iterable[RegisterImport], company: Mapping[str, Any], has_accounts: bool
 ) -> list[RegisterImport]:
-    """The sources of what the record shows, each attribution once: registers, and those of its accounts and LEI."""
-    shown = [
-        one
-        for one in imports
+    """The imports to name on a record: of its registers, and of its accounts and its LEI if it has them.
+
+    Each attribution is named once; an attribution that another one contains is left out.
+    """
+    # A source of accounts is named only if the company has accounts. A source that only completes the register gives
+    # the LEI, so it is named only if the company has an LEI.
+    used_sources = [
+        source
+        for source in imports
         if (
             has_accounts
-            if one.table == "comptes"
-            else company["lei"] or not one.completes(company["iso2"])
+            if source.table == "comptes"
+            else company["lei"] or not source.completes(company["iso2"])
         )
     ]
-    distinct = {one.attribution: one for one in shown}.values()
+    distinct_sources = {source.attribution: source for source in used_sources}.values()
     return [
         source
-        for source in distinct
-        if not any(_has_attribution(other, source) for other in distinct)
+        for source in distinct_sources
+        if not any(_has_attribution(other, source) for other in distinct_sources)
     ]
 
 
 def _has_attribution(longer: RegisterImport, source: RegisterImport) -> bool:
-    """Whether the longer attribution of another source, under the same licence, has that of this source."""
+    """Whether the attribution of `longer`, under the same licence, contains that of `source`."""
     return (
         len(longer.attribution) > len(source.attribution)
         and longer.licence == source.licence
@@ -258,14 +276,14 @@ def _has_attribution(longer: RegisterImport, source: RegisterImport) -> bool:
 async def _side_values(
     request: PageRequest, generation: OpenGeneration, call: Request
 ) -> dict[str, Any]:
-    """The values of the template for the price of the company, its ranks and comparable companies."""
+    """The values of the template around the record: contacts, price, sources, ranks, comparable companies, group."""
     shard, row = locate(call, generation)
-    assert row is not None  # the record was found
+    assert row is not None  # the call for the record has found this company before
     company = shard.company(row)
     division = shard.cell_at(row).secteur
     peers = await _peer_ranks(generation, shard.iso2, division, company["ca_eur"])
     has_accounts = shard.has_comptes(row)
-    # Without the right to contacts the page does not depend on them.
+    # Without the right to contacts, the page must not even show which contacts exist.
     may_see_contacts = bool(request.session) and request.caller.plan.coordonnees
     return {
         "may_see_contacts": may_see_contacts,
@@ -273,96 +291,107 @@ async def _side_values(
             words for field, words in _CONTACTS.items() if may_see_contacts and company[field]
         ],
         "cost": RECORD_CREDITS if has_accounts else 0,
-        "credit_of": _credits(generation.sources[shard.iso2].imports, company, has_accounts),
+        "credit_of": _sources_to_credit(
+            generation.sources[shard.iso2].imports, company, has_accounts
+        ),
         "peers": peers,
-        "computable": _computable(shard, row) if request.session and has_accounts else (0, 0),
+        "computable": _count_computable(shard, row) if request.session and has_accounts else (0, 0),
         "histogram_height": charts.HISTOGRAM_HEIGHT,
         **await _comparable_companies(request, generation),
-        "group": await _ask(request, generation, groupe),
+        "group": await _read_route(request, generation, groupe),
     }
 
 
 async def _peer_ranks(
     generation: OpenGeneration, iso2: str, division: str | None, turnover: float | None
 ) -> PeerRanks | None:
-    """The ranks by turnover of a company; None without a sector, a turnover or a peer, or while a country is damaged.
+    """The ranks of a company by turnover; None without a sector, a turnover or enough peers, or if a shard is missing.
 
-    A rank costs two searches without rows, so it is shown to everybody; the ranks by ratio are an analysis (X11).
+    A rank costs two searches without rows, so everybody sees it; ranks by ratio are part of an analysis (X11).
     """
     base = generation.shards
     if division is None or turnover is None or base.missing:
         return None
     query = Query(pays=(iso2,), secteurs=(division,), avec_ca=True)
-    return await generation.in_thread(EXPENSIVE_MICROSECONDS, lambda: _ranks(base, query, turnover))
+    return await generation.run(EXPENSIVE_MICROSECONDS, lambda: _ranks(base, query, turnover))
 
 
 def _ranks(base: ShardSet, query: Query, turnover: float) -> PeerRanks | None:
+    """The ranks in the country of `query` and in all countries; None if both have fewer than LEAST_PEERS companies."""
     scopes = (query, replace(query, pays=()))
     ranks = [(scope, _rank(base, scope, turnover)) for scope in scopes]
-    shown = [(scope, rank) for scope, rank in ranks if rank.number >= LEAST_PEERS]
-    if not shown:
+    ranked_scopes = [(scope, rank) for scope, rank in ranks if rank.number >= LEAST_PEERS]
+    if not ranked_scopes:
         return None
-    distribution = distributions(base, shown[0][0], ["tranche_ca"], UNLIMITED)
-    assert distribution is not None  # nothing is over this budget
+    distribution = distributions(base, ranked_scopes[0][0], ["tranche_ca"], UNLIMITED)
+    assert distribution is not None  # `UNLIMITED` is never exceeded
     counts = dict(distribution[1]["tranche_ca"].top_values())
     bounds = [None, *bands.TURNOVERS]
-    drawn = [
+    band_counts = [
         (least, counts.get(name, 0))
         for least, name in zip(bounds, bands.turnover_names(), strict=True)
     ]
-    own = bisect_right(bands.TURNOVERS, turnover)
-    while own and not drawn[0][1]:  # nobody has as little
-        drawn, own = drawn[1:], own - 1
-    while len(drawn) > own + 1 and not drawn[-1][1]:  # nobody has as much
-        drawn = drawn[:-1]
-    ranks_shown = [rank for _, rank in shown]
-    if len({rank[1:] for rank in ranks_shown}) == 1:  # the sector has no companies elsewhere
-        ranks_shown = ranks_shown[:1]
-    return PeerRanks(ranks_shown, charts.histogram_columns(drawn, own))
+    own_band = bisect_right(bands.TURNOVERS, turnover)  # the index of the band of the company
+    # Empty bands at both ends are left out, but not the band of the company.
+    while own_band and not band_counts[0][1]:
+        band_counts, own_band = band_counts[1:], own_band - 1
+    while len(band_counts) > own_band + 1 and not band_counts[-1][1]:
+        band_counts = band_counts[:-1]
+    shown_ranks = [rank for _, rank in ranked_scopes]
+    # Equal ranks and numbers mean that the sector has no companies in other countries.
+    if len({rank[1:] for rank in shown_ranks}) == 1:
+        shown_ranks = shown_ranks[:1]
+    return PeerRanks(shown_ranks, charts.histogram_columns(band_counts, own_band))
 
 
 def _rank(base: ShardSet, query: Query, turnover: float) -> PeerRank:
+    """The rank of a turnover among the companies of a search: 1 + the number of companies with a greater turnover."""
     above = replace(query, ranges=(Range("ca_eur", nextafter(turnover, inf)),))
     greater = search(base, above, offset=0, limit=0).total
     number = search(base, query, offset=0, limit=0).total
     return PeerRank(query.pays[0] if query.pays else None, greater + 1, number)
 
 
-def _computable(shard: Shard, row: int) -> tuple[int, int]:
-    """How many ratios an analysis can give, of how many."""
+def _count_computable(shard: Shard, row: int) -> tuple[int, int]:
+    """The number of ratios that an analysis can compute, and the number of all ratios."""
     return accounts.count_computable(codec.lines(shard.comptes(row)), shard.withheld_codes(row))
 
 
 async def _comparable_companies(request: PageRequest, generation: OpenGeneration) -> dict[str, Any]:
-    """The comparable companies, as many as the visitor's plan shows, and how their sizes compare."""
+    """Values of the template for comparable companies, as many as the plan shows, and for the gaps in size."""
     operation = request.server.product.operation("findComparables")
     if operation is None or operation.run is None:
         return {"near": [], "is_sized": False, "is_near_in_size": False}
-    found = (await _ask(request, generation, operation.run, ("n", str(_NEAR)))).comparables
-    gaps = [one.ecarts for one in found]
+    answer = await _read_route(request, generation, operation.run, ("n", str(_NEAR)))
+    gaps = [near.ecarts for near in answer.comparables]
     sizes = [gap.effectif if gap.ca_eur is None else gap.ca_eur for gap in gaps]
     return {
-        "near": [one.societe for one in found],
+        "near": [near.societe for near in answer.comparables],
         "is_sized": any(size is not None for size in sizes),
         "is_near_in_size": all(size is not None and size <= _NEAR_IN_SIZE for size in sizes),
     }
 
 
-async def _ask(
+async def _read_route(
     request: PageRequest,
     generation: OpenGeneration,
     prepare: Callable[[Request, OpenGeneration], PreparedCall[C]],
     *pairs: tuple[str, str],
 ) -> C:
-    """What a route below the company answers to the visitor; nothing is counted for it."""
-    asked = request.ask("/api/v1/societes", pairs)
-    found = (await prepare(asked, generation).run()).content
-    assert found is not None  # without If-None-Match there is no 304
-    return found
+    """The answer of a route whose path extends that of the company, for this visitor, without counting a call."""
+    call = request.ask("/api/v1/societes", pairs)
+    content = (await prepare(call, generation).run()).content
+    assert content is not None  # without If-None-Match there is no 304
+    return content
 
 
 class KeyFigure(NamedTuple):
-    """A figure of the last year, its change in parts of one, and its values of all years, oldest first."""
+    """A figure in the last year that has it.
+
+    Attributes:
+        change: the change from the year before (see `statement_table.change`); None if it cannot be computed.
+        values: the values of all years, the oldest first.
+    """
 
     code: str
     year: int
@@ -376,50 +405,53 @@ class KeyFigures:
     """The key figures of a company.
 
     Attributes:
-        by_code: the values of each figure by year.
-        years: of the statements, the last one first.
+        by_code: the values of each figure of FIGURE_NAMES by year.
+        years: the years of the statements, the last year first.
     """
 
-    def __init__(self, lines: Lines) -> None:
-        self._accounts: Mapping[int, AnnualAccounts] = accounts.by_year(lines)
+    def __init__(self, lines: StatementLines) -> None:
+        """Compute the figures of each year from the statement lines of the company."""
+        self._accounts: Mapping[int, AnnualAccounts] = accounts.accounts_by_year(lines)
         self.years = tuple(self._accounts)
         by_code: dict[str, dict[int, float]] = {code: {} for code in FIGURE_NAMES}
-        for year, found in accounts.values(self._accounts).items():
-            for code, own in by_code.items():
-                if (value := found[code].value) is not None:
-                    own[year] = value
-        self.by_code: Mapping[str, Figures] = by_code
+        for year, ratio_values in accounts.values(self._accounts).items():
+            for code, by_year in by_code.items():
+                if (value := ratio_values[code].value) is not None:
+                    by_year[year] = value
+        self.by_code: Mapping[str, FiguresByYear] = by_code
 
     def latest_figures(self) -> Sequence[KeyFigure]:
-        """Each figure that a year has, of the last such year."""
-        found = []
-        for code, own in self.by_code.items():
-            if own:
-                year = max(own)
-                values = [own[one] for one in sorted(own)]
+        """Each figure that any year has, with the last year that has it."""
+        figures = []
+        for code, by_year in self.by_code.items():
+            if by_year:
+                year = max(by_year)
+                values = [by_year[any_year] for any_year in sorted(by_year)]
                 devise = self._accounts[year].devise
-                found.append(KeyFigure(code, year, own[year], devise, self.change(own), values))
-        return found
+                figures.append(
+                    KeyFigure(code, year, by_year[year], devise, self.change(by_year), values)
+                )
+        return figures
 
-    def change(self, own: Figures) -> float | str | None:
-        """The change of the last of these values to that of the year before, as `statement_table.change` says it."""
-        if not own:
+    def change(self, by_year: FiguresByYear) -> float | str | None:
+        """The change of the last value from the year before (see `statement_table.change`), or None."""
+        if not by_year:
             return None
-        year = max(own)
-        before = own.get(year - 1)
-        if before is None or not self._accounts[year].joins(self._accounts[year - 1]):
+        year = max(by_year)
+        before = by_year.get(year - 1)
+        if before is None or not self._accounts[year].has_same_currency(self._accounts[year - 1]):
             return None
-        return statement_table.change(own[year], before)
+        return statement_table.change(by_year[year], before)
 
     def share(self, row: StatementRow) -> float | None:
-        """A line of the last year in parts of total assets, or of turnover in the income statement."""
+        """A line of the last year as a share of total assets, or of turnover in the income statement."""
         if not self.years or row.etat not in (*_BALANCE, "compte_resultat"):
             return None
-        whole = self.by_code["total_actif" if row.etat in _BALANCE else "chiffre_affaires"]
+        totals = self.by_code["total_actif" if row.etat in _BALANCE else "chiffre_affaires"]
         year = self.years[0]
-        if year not in row.values or not whole.get(year):
+        if year not in row.values or not totals.get(year):
             return None
-        return row.values[year] / whole[year]
+        return row.values[year] / totals[year]
 
     def line_change(self, row: StatementRow) -> float | str | None:
         """The change of a line in the last year of the statements."""
@@ -427,18 +459,18 @@ class KeyFigures:
 
 
 def english_label(row: StatementRow) -> str | None:
-    """The English label of a line of the chart of accounts; None for a line of the register's own."""
+    """The English label of a line of the chart of accounts; None for a line that only the register has."""
     labels = seed_tables.line_labels().get((row.code or "").removesuffix(statement_table.GROUP))
     return labels[1] if labels else None
 
 
 def french_label(row: StatementRow) -> str:
-    """The label as published, without the words that head the lines of a group.
+    """The label as published, without the words that mark group accounts.
 
     >>> french_label(StatementRow("bilan_actif", "AssetsConsolidated", "Actif (comptes consolidés)", 1))
     'Actif'
     """
-    return row.libelle.removesuffix(_OF_GROUP)
+    return row.libelle.removesuffix(_GROUP_SUFFIX)
 
 
 PAGES: Final = (WebRoute(RECORD, "fiche", record, full_record, example="/societes/FR/552100554"),)

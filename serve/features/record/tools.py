@@ -1,7 +1,7 @@
-"""Tools of a record: one company, with its statements if they are requested, several, and a group.
+"""The tools of a record: a company with its statements on request, several companies, a group, a number.
 
-Without statements it shows what a search shows of the company, at the price of a search: a call and
-no credits. With statements it is the record of §4.5, at the price of the record: nothing where there are none (X0).
+Without statements, a company is shown as in a search and costs a call and no credits. With statements it is the record
+of §4.5 at its price; credits are charged only if the company has statements (X0).
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,26 +12,27 @@ from typing import Any, Final, NamedTuple
 from serve.access import admission
 from serve.access.call import PreparedCall, Request, Result
 from serve.contract import errors
-from serve.contract.company_answers import Fiche
-from serve.contract.declaration import ABSENT, Schema
+from serve.contract.declaration import ABSENT, JsonSchema
 from serve.contract.errors import ApiError
 from serve.contract.feature import Product
 from serve.contract.parameters import ID, IDS, Parameter
+from serve.contract.record_answers import Fiche
 from serve.contract.statement_table import label_of
 from serve.features.record.operations import exercices, identite, societe
 from serve.generation.open_generation import OpenGeneration
 from serve.request import values
 from serve.request.place_names import PlaceNames
 from serve.request.reader import Pairs
-from serve.request.values import AskedCompany
+from serve.request.values import RequestedCompany
 from serve.surfaces.mcp import arguments, results, tool_list
 from serve.surfaces.mcp.pruning import ToolObject
 from serve.surfaces.mcp.results import ToolResult
 from serve.surfaces.mcp.tool_list import OperationTool, Tool
 from shards.codec.record import FIELDS
 
-MOST_RECORDS: Final = 20
+MOST_RECORDS: Final = 20  # companies of a call of `read_companies`
 
+# The parameters that only these tools have.
 STATEMENTS: Final = Parameter(
     "etats_financiers", "1", "flag", enum=("1",), text="tool-etats_financiers"
 )
@@ -40,16 +41,17 @@ YEAR: Final = Parameter("exercice", 2024, "integer", minimum=1, text="tool-exerc
 
 RECORDS: Final = replace(IDS, text="tool-ids", most=MOST_RECORDS)
 
-COMPANY: Final = (arguments.COUNTRY, ID, STATEMENTS, YEAR)
+# The arguments of `read_company` and of `read_companies`.
+COMPANY_ARGUMENTS: Final = (arguments.COUNTRY, ID, STATEMENTS, YEAR)
 
-COMPANIES: Final = (RECORDS,)
+COMPANIES_ARGUMENTS: Final = (RECORDS,)
 
-
+# The record without its statements, which a tool shows only on request.
 RECORD: Final = ToolObject(Fiche, ("comptes", "comptes_message", "droits"), company=FIELDS)
 
-_STATEMENTS: Final[Schema] = {
+_STATEMENTS_SCHEMA: Final[JsonSchema] = {
     "type": "array",
-    "description": "The latest year first; only if asked for.",
+    "description": "The latest year first; only on request.",
     "items": {
         "type": "object",
         "properties": {
@@ -73,27 +75,29 @@ _STATEMENTS: Final[Schema] = {
     },
 }
 
-_TEXTS: Final[Schema] = {"type": "array", "items": {"type": "string"}}
-SEVERAL: Final[Schema] = {
+_TEXTS_SCHEMA: Final[JsonSchema] = {"type": "array", "items": {"type": "string"}}
+# The output of `read_companies`.
+SEVERAL_RECORDS: Final[JsonSchema] = {
     "type": "object",
     "properties": {
         "societes": {
             "type": "array",
             "items": {"type": "object"},
-            "description": "Each as read_company shows it.",
+            "description": "Each as in read_company.",
         },
-        "ids_inconnus": _TEXTS,
+        "ids_inconnus": _TEXTS_SCHEMA,
         "proches": {
             "type": "object",
-            "description": "Of an unknown item: the nearest companies.",
+            "description": "The nearest companies of each unknown item.",
         },
-        "ids_restants": {**_TEXTS, "description": "Not read, and not counted."},
+        "ids_restants": {**_TEXTS_SCHEMA, "description": "Not read, and not counted."},
     },
     "required": ["societes"],
     "additionalProperties": False,
 }
 
-_WHOLE_RECORD: Final = (
+# Notes in an answer: why it has no statements, or not all of them, and the next call to make.
+_ROUTE_OF_ALL_LINES: Final = (
     "GET /api/v1/societes/{iso2}/{id} with the same key has every line, free this month."
 )
 
@@ -106,90 +110,102 @@ _NEEDS_KEY: Final = "No statements: they are for callers with a key, from the fr
 
 _NEEDS_CREDITS: Final = "No statements: they cost credits, and none are left."
 
-_NO_CREDITS: Final = 402
+# The status of an answer without statements because no credits are left.
+_PAYMENT_REQUIRED: Final = 402
 
 _NOT_READ: Final = (
     "`ids_restants` were neither read nor counted: they did not fit into one answer, or a limit was "
     "reached. Call again with them."
 )
 
-_LARGEST_RECORD: Final = 6 * 1024  # bytes that one of several records takes at most
+_LARGEST_RECORD: Final = 6 * 1024  # the most bytes of each record of `read_companies`
 
+# The code of the error for a company that does not exist.
 _UNKNOWN_COMPANY: Final = "societe_introuvable"
 
 
-class _WantedStatements(NamedTuple):
-    """The statements that are requested: none, all, or those of one `year`."""
+class _StatementChoice(NamedTuple):
+    """The requested statements: none, all, or those of a `year`."""
 
     statements: bool = False
     year: int | None = None
 
 
-async def read(call: Request) -> ToolResult:
-    """One company."""
+async def read_company(call: Request) -> ToolResult:
+    """The company in the arguments of the tool, with its statements on request; charged as on the route of records."""
     await admission.admit(call)
-    wanted = _WantedStatements()
+    choice = _StatementChoice()
 
     def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Fiche]:
-        nonlocal wanted
-        wanted = _wanted_parts(request.pairs, generation.names)
-        return _prepare_record(_of_company(request), generation, wanted)
+        """Prepare the record, with the statements that the arguments choose."""
+        nonlocal choice  # read here, because the arguments are checked against the generation
+        choice = _statement_choice(request.pairs, generation.names)
+        return _prepare_record(_company_request(request), generation, choice)
 
     result = await admission.perform(call, prepare)
     if result.content is None:
         return results.tool_result(result, None)
     shown = _identity(result.content, call.context.product) | results.credits(result.headers)
-    if wanted.statements:
-        _add_statements(shown, result.content, result, wanted.year)
+    if choice.statements:
+        _add_statements(shown, result.content, result, choice.year)
     return results.tool_result(result, shown)
 
 
-async def read_several(call: Request) -> ToolResult:
-    """Several companies without statements, each admitted and counted as one that is read alone."""
-    asked: Sequence[AskedCompany] = ()
-    known: list[Any] = []
-    absent: dict[str, Sequence[str]] = {}
-    last: Result[Fiche] = Result(200, None)
+async def read_companies(call: Request) -> ToolResult:
+    """Read several companies without statements; each is admitted and counted as if it were read alone.
+
+    Reading stops if the answer is full or a limit is reached; the companies left are then in `ids_restants`.
+    """
+    items: Sequence[RequestedCompany] = ()
+    records: list[Any] = []
+    absent_items: dict[str, Sequence[str]] = {}
+    last_result: Result[Fiche] = Result(200, None)
     refusal: ApiError | None = None
 
     def prepare(request: Request, generation: OpenGeneration) -> PreparedCall[Fiche]:
-        nonlocal asked
-        asked = _companies(request.pairs, generation)
-        one = asked[len(known) + len(absent)]
-        named = replace(request, segments=(one.iso2, one.identifier), read=tuple)
-        return identite(named, generation)
+        """Prepare the record of the next company that was not read yet."""
+        nonlocal items
+        items = _requested_companies(request.pairs, generation)
+        company = items[len(records) + len(absent_items)]
+        segments = (company.iso2, company.identifier)
+        return identite(replace(request, segments=segments, read=tuple), generation)
 
-    def document() -> dict[str, Any]:
-        near = {item: list(proches) for item, proches in absent.items() if proches}
-        rest = [one.given for one in asked[len(known) + len(absent) :]]
-        lists = {"ids_inconnus": list(absent), "proches": near, "ids_restants": rest}
-        told = {"societes": known, **{name: value for name, value in lists.items() if value}}
-        return told | ({"note": _NOT_READ} if rest else {})
+    def answer_so_far() -> dict[str, Any]:
+        """The answer with the companies that were read until now."""
+        near_companies = {item: list(proches) for item, proches in absent_items.items() if proches}
+        unread = [company.text for company in items[len(records) + len(absent_items) :]]
+        lists = {
+            "ids_inconnus": list(absent_items),
+            "proches": near_companies,
+            "ids_restants": unread,
+        }
+        content = {"societes": records, **{name: value for name, value in lists.items() if value}}
+        return content | ({"note": _NOT_READ} if unread else {})
 
-    while not asked or len(known) + len(absent) < len(asked):
-        if not results.fits(document(), room=_LARGEST_RECORD):
+    while not items or len(records) + len(absent_items) < len(items):
+        if not results.fits(answer_so_far(), spare_bytes=_LARGEST_RECORD):
             break
         try:
             await admission.admit(call)
-            last = await admission.perform(call, prepare)
-            refusal = last.error
+            last_result = await admission.perform(call, prepare)
+            refusal = last_result.error
         except ApiError as error:
             refusal = error
             if error.code != _UNKNOWN_COMPANY:
-                if not known and not absent:
+                if not records and not absent_items:
                     raise
                 break
         if refusal is not None and refusal.code == _UNKNOWN_COMPANY:
-            item = asked[len(known) + len(absent)].given
-            absent[item] = refusal.extra.get("proches", ())
+            item = items[len(records) + len(absent_items)].text
+            absent_items[item] = refusal.extra.get("proches", ())
             refusal = None
-        elif last.content is not None:
-            societe = _identity(last.content, call.context.product)["societe"]
-            known.append(results.shorten_to_fit(societe, _LARGEST_RECORD))
-    return results.tool_result(last._replace(error=refusal), document())
+        elif last_result.content is not None:
+            societe = _identity(last_result.content, call.context.product)["societe"]
+            records.append(results.shorten_to_fit(societe, _LARGEST_RECORD))
+    return results.tool_result(last_result._replace(error=refusal), answer_so_far())
 
 
-def _companies(pairs: Pairs, generation: OpenGeneration) -> Sequence[AskedCompany]:
+def _requested_companies(pairs: Pairs, generation: OpenGeneration) -> Sequence[RequestedCompany]:
     """The companies to read. Raises ApiError 400."""
     items = values.items([text for _, text in pairs], RECORDS)
     if not items:
@@ -197,40 +213,46 @@ def _companies(pairs: Pairs, generation: OpenGeneration) -> Sequence[AskedCompan
     return values.companies(items, generation.names)
 
 
-def _of_company(request: Request) -> Request:
-    """The request of a route below a company, which its arguments name."""
-    named = (
+def _company_request(request: Request) -> Request:
+    """The request that the route of the company in the arguments would get: its path, without parameters (`tuple`)."""
+    segments = (
         results.argument_value(request.pairs, "iso2"),
         results.argument_value(request.pairs, "id"),
     )
-    return replace(request, segments=named, read=tuple)
+    return replace(request, segments=segments, read=tuple)
 
 
-def _wanted_parts(pairs: Pairs, names: PlaceNames) -> _WantedStatements:
-    given = {
-        one.name: values.value([text], one, names)
-        for one in (STATEMENTS, YEAR)
+def _statement_choice(pairs: Pairs, names: PlaceNames) -> _StatementChoice:
+    """The choice in the arguments; a year alone also requests statements. Raises ApiError 400."""
+    arguments_by_name = {
+        parameter.name: values.value([text], parameter, names)
+        for parameter in (STATEMENTS, YEAR)
         for name, text in pairs
-        if name == one.name
+        if name == parameter.name
     }
-    year = given.get(YEAR.name)
-    return _WantedStatements(STATEMENTS.name in given or year is not None, year)
+    year = arguments_by_name.get(YEAR.name)
+    return _StatementChoice(STATEMENTS.name in arguments_by_name or year is not None, year)
 
 
 def _prepare_record(
-    request: Request, generation: OpenGeneration, wanted: _WantedStatements
+    request: Request, generation: OpenGeneration, choice: _StatementChoice
 ) -> PreparedCall[Fiche]:
-    """The record, or only the identity if no statements are requested."""
-    if not wanted.statements:
+    """The record, or only the identity if no statements are requested.
+
+    Raises:
+        ApiError: 400: the company has statements, and the requested year has none.
+    """
+    if not choice.statements:
         return identite(request, generation)
     if request.caller.plan.etats_financiers:
         years = exercices(request, generation)
-        if years and wanted.year not in (None, *years):
-            raise _no_such_year(wanted.year, [str(year) for year in years])
+        if years and choice.year not in (None, *years):
+            raise _no_such_year(choice.year, [str(year) for year in years])
     return societe(request, generation)
 
 
 def _no_such_year(year: int | None, years: Sequence[str]) -> ApiError:
+    """The error for a year without statements; `years` are those that have some."""
     return errors.invalid_parameter(
         YEAR.name, "pas_d_exercice", year=year, known=", ".join(years), valeurs=years
     )
@@ -244,58 +266,66 @@ def _identity(record: Fiche, product: Product) -> dict[str, Any]:
 def _add_statements(
     shown: dict[str, Any], record: Fiche, result: Result[Fiche], year: int | None
 ) -> None:
-    """Add the statements that fit, and a note about the others."""
+    """Add the statements that fit into the answer to `shown`, or a note that says why lines are left out."""
     if record.comptes_message:
-        shown["note"] = _NEEDS_CREDITS if result.status == _NO_CREDITS else _NEEDS_KEY
+        shown["note"] = _NEEDS_CREDITS if result.status == _PAYMENT_REQUIRED else _NEEDS_KEY
         return
     lines = [line for line in record.lines() if year in (None, line["exercice"])]
     fitting = results.longest_fitting(
-        lines, lambda kept: {**shown, "comptes": _by_statement(kept), "note": _YEARS_LEFT_OUT}
+        lines,
+        lambda fitting_lines: {
+            **shown,
+            "comptes": _group_by_statement(fitting_lines),
+            "note": _YEARS_LEFT_OUT,
+        },
     )
-    shown["comptes"] = _by_statement(fitting)
+    shown["comptes"] = _group_by_statement(fitting)
     if not lines:
         shown["note"] = "No statements of this company are published here."
     elif len(fitting) < len(lines):
-        of_year = f"Not all lines fit into one answer. {_WHOLE_RECORD}"
-        shown["note"] = _YEARS_LEFT_OUT if year is None else of_year
+        note_of_year = f"Not all lines fit into one answer. {_ROUTE_OF_ALL_LINES}"
+        shown["note"] = _YEARS_LEFT_OUT if year is None else note_of_year
 
 
-def _by_statement(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """The lines by year and statement, in their order (E5); shared values stand once."""
-    shared = groupby(lines, key=lambda line: (line["exercice"], line["etat"], line["devise"]))
+def _group_by_statement(lines: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Group the lines by year and statement, in their order (E5); common values appear once."""
+    groups = groupby(lines, key=lambda line: (line["exercice"], line["etat"], line["devise"]))
     return [
-        _known({"exercice": exercice, "etat": etat, "devise": devise})
-        | {"lignes": [_line(line) for line in kept]}
-        for (exercice, etat, devise), kept in shared
+        _without_nulls({"exercice": exercice, "etat": etat, "devise": devise})
+        | {"lignes": [_shown_line(line) for line in of_statement]}
+        for (exercice, etat, devise), of_statement in groups
     ]
 
 
-def _line(line: Mapping[str, Any]) -> dict[str, Any]:
-    return _known({"code": line["code"], "libelle": label_of(line), "valeur": line["valeur"]})
+def _shown_line(line: Mapping[str, Any]) -> dict[str, Any]:
+    """The code, label and amount of a statement line; its year, statement and currency are in the group around it."""
+    return _without_nulls(
+        {"code": line["code"], "libelle": label_of(line), "valeur": line["valeur"]}
+    )
 
 
-def _known(values: Mapping[str, Any]) -> dict[str, Any]:
+def _without_nulls(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that are not None."""
     return {name: value for name, value in values.items() if value is not None}
 
 
 TOOLS: Final = (
     Tool(
         "read_company",
-        read,
+        read_company,
         RECORD,
-        {"comptes": _STATEMENTS, **tool_list.CREDITS, **tool_list.NOTE},
-        COMPANY,
+        {"comptes": _STATEMENTS_SCHEMA, **tool_list.CREDITS},
+        COMPANY_ARGUMENTS,
         ("iso2", "id"),
         brief=False,
         place=100,
     ),
     Tool(
         "read_companies",
-        read_several,
-        SEVERAL,
-        tool_list.NOTE,
-        COMPANIES,
-        ("ids",),
+        read_companies,
+        SEVERAL_RECORDS,
+        arguments=COMPANIES_ARGUMENTS,
+        required=("ids",),
         figures={"most_records": MOST_RECORDS},
         place=110,
     ),

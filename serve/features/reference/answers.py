@@ -1,4 +1,7 @@
-"""The public lists: countries, sectors, sub-sectors, sources (§4.1 to §4.3, X9); and the checks of a process (G10)."""
+"""The objects of the public lists: countries, sectors, sub-sectors, sources (§4.1 to §4.3, X9).
+
+`texts.csv` has the meaning of each field.
+"""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated

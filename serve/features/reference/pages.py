@@ -1,7 +1,7 @@
-"""/sources: where the companies of each country come from, how old that is, and which fields are known (X9).
+"""/sources: the sources of the companies of each country, their dates, and the fields that have values (X9).
 
-A card a country, then a table of the fields by country. Fields that the same companies have everywhere (an amount, its
-year, its currency) share a row; fields of all companies are named in a sentence.
+A card per country, then a table of the fields by country. Fields that the same number of companies have in each country
+(an amount, its year, its currency) share a row. Fields that all companies have are named in a sentence.
 """
 
 from collections.abc import Mapping, Sequence
@@ -14,8 +14,8 @@ from serve.surfaces.site import formatting
 from serve.surfaces.site.page_request import PageRequest, WebRoute
 from serve.surfaces.site.render import page
 
-# The fields of a card, and their short names: what a buyer asks for first.
-_CARD: Final[Mapping[str, tuple[str, str]]] = {
+# The fields that the card of a country shows, with short names. Buyers ask about these fields first.
+_CARD_FIELDS: Final[Mapping[str, tuple[str, str]]] = {
     "ville": ("Ville", "City"),
     "nace_code": ("Activité", "Activity"),
     "tranche_effectif": ("Effectif", "Staff"),
@@ -23,12 +23,18 @@ _CARD: Final[Mapping[str, tuple[str, str]]] = {
     "comptes": ("Comptes", "Accounts"),
     "email": ("E-mail", "E-mail"),
 }
-_SHADES: Final = 5
-_RARE: Final = 10  # a field of less than one country in so many
+_SHADES: Final = 5  # the darkest shade, for a field that all companies have
+_RARE: Final = 10  # a field is rare if fewer than one country in ten has it
 
 
 class FieldShare(NamedTuple):
-    """The companies of a country that have a field, of all; `shade` from 0, none, to 5; None where nobody counted."""
+    """How many companies of a country have a field.
+
+    Attributes:
+        part: the companies that have the field; None if not counted.
+        whole: all companies of the country.
+        shade: 0 if no company has the field, to 5 if all have it.
+    """
 
     part: int | None
     whole: int
@@ -36,7 +42,7 @@ class FieldShare(NamedTuple):
 
 
 class FieldRow(NamedTuple):
-    """Fields that the same number of companies have in every country."""
+    """Fields that the same number of companies have in each country."""
 
     titles: Sequence[str]
     shares: Sequence[FieldShare]
@@ -50,9 +56,15 @@ async def sources(request: PageRequest) -> Response:
     """
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
-        known = sorted(generation.sources.values(), key=lambda country: -country.n_societes)
-        countries = [country for country in known if country.n_societes]
-        days = sorted({one.importe[:10] for country in countries for one in country.imports})
+        all_countries = sorted(generation.sources.values(), key=lambda country: -country.n_societes)
+        countries = [country for country in all_countries if country.n_societes]
+        days = sorted(
+            {
+                register_import.importe[:10]
+                for country in countries
+                for register_import in country.imports
+            }
+        )
         titles = {
             **formatting.field_names(request),
             "comptes": request.t("États financiers", "Financial statements"),
@@ -66,7 +78,7 @@ async def sources(request: PageRequest) -> Response:
             cards={
                 country.iso2: {
                     request.t(*label): _share(country, champ)
-                    for champ, label in _CARD.items()
+                    for champ, label in _CARD_FIELDS.items()
                     if champ in country.filled
                 }
                 for country in countries
@@ -74,34 +86,39 @@ async def sources(request: PageRequest) -> Response:
             imported=(days[0], days[-1]) if days else None,
             everywhere=everywhere,
             rows=rows,
-            without=[country.iso2 for country in known if not country.n_societes],
+            without=[country.iso2 for country in all_countries if not country.n_societes],
         )  # fmt: skip
 
 
 def _field_rows(
     countries: Sequence[CountrySources], titles: Mapping[str, str]
 ) -> tuple[Sequence[str], Sequence[FieldRow]]:
-    """The fields that every company has, and the rows of the others in the order of the record, rare ones last."""
+    """The fields that all companies have, and rows of the other fields in the order of a record, rare fields last."""
     grouped: dict[tuple[FieldShare, ...], list[str]] = {}
     for champ in dict.fromkeys(champ for country in countries for champ in country.filled):
         shares = tuple(_share(country, champ) for country in countries)
         grouped.setdefault(shares, []).append(titles[champ])
-    full = tuple(FieldShare(one.n_societes, one.n_societes, _SHADES) for one in countries)
-    everywhere = grouped.pop(full, [])
-    rows = [FieldRow(own, shares) for shares, own in grouped.items()]
+    shares_of_all = tuple(
+        FieldShare(country.n_societes, country.n_societes, _SHADES) for country in countries
+    )
+    everywhere = grouped.pop(shares_of_all, [])
+    rows = [FieldRow(names, shares) for shares, names in grouped.items()]
     return everywhere, sorted(rows, key=_is_rare)
 
 
 def _is_rare(row: FieldRow) -> bool:
-    """Whether nearly no country has the fields, which stand last then."""
-    return _RARE * sum(bool(one.part) for one in row.shares) < len(row.shares)
+    """Whether fewer than one country in ten has the fields of a row."""
+    return _RARE * sum(bool(share.part) for share in row.shares) < len(row.shares)
 
 
 def _share(country: CountrySources, champ: str) -> FieldShare:
+    """The number of companies of a country that have a field; the shade is rounded up, so that few are visible."""
     part, whole = country.filled.get(champ), country.n_societes
     return FieldShare(part, whole, -(-_SHADES * part // whole) if part else 0)
 
 
 PAGES: Final = (
-    WebRoute("/sources", "sources", sources, kept=True, menu=Text("Sources", "Sources"), place=30),
+    WebRoute(
+        "/sources", "sources", sources, cached=True, menu=Text("Sources", "Sources"), place=30
+    ),
 )

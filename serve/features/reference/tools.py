@@ -1,4 +1,4 @@
-"""Tools of the reference lists."""
+"""Tools for countries, sectors, sub-sectors and sources, with the counts of the served data."""
 
 from typing import Any, Final
 
@@ -8,9 +8,9 @@ from serve.surfaces.mcp.tool_list import OperationTool
 
 
 def sources(call: Request, answer: dict[str, Any]) -> dict[str, Any]:
-    """The countries with data; the share of each field only of countries that the call names."""
-    named = any(name == PAYS.name for name, _ in call.pairs)
-    left_out = () if named else ("champs",)
+    """The countries with data; the shares of the fields only for countries that the call names."""
+    has_countries = any(name == PAYS.name for name, _ in call.pairs)
+    left_out = () if has_countries else ("champs",)
     countries = [
         {name: value for name, value in country.items() if name not in left_out}
         for country in answer["pays"]

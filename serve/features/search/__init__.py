@@ -1,7 +1,8 @@
-"""Search: the companies that match filters, how they are distributed, and what completes a text.
+"""Search: the companies that match filters, their counts by dimension, and the completions of a text.
 
-For whoever looks for companies: exact totals, pages in seven orders, counts by dimension, suggestions. `societes`,
-`repartition` and `suggestions` answer the routes; `pages` lists the pages: `home_page`, and `explorer_page` with its
-filters (`explorer_filters`) and its counts by place (`facet_counts`). `tools` has the tools of assistants. A filter is
-a parameter of `serve/contract/parameters.py`, since exports, markets and changes take it too.
+Searches return exact totals, pages in seven sort orders, counts by dimension and suggestions. `societes`, `repartition`
+and `suggestions` answer the routes. `pages` lists the pages: `home_page`, and `explorer_page` with its filters
+(`explorer_filters`) and its counts by country and sector (`facet_counts`). `answers` has the objects of the answers,
+`tools` the tools of assistants. The filters are parameters of `serve/contract/parameters.py`, because exports, markets
+and changes have the same filters.
 """

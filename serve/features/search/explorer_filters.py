@@ -1,13 +1,13 @@
-"""The filters of a search as the explorer shows them: its chips, the options of its form, and its bars.
+"""The filters of a search in the explorer: chips, options of the form, bars.
 
-A chip is a restriction in words, with the address of the search without it. A search without results shows how many
-companies it has without each of them.
+A chip states one restriction in words and links to the search without this restriction. If a search has no results, the
+page shows the total without each restriction.
 
-The options are countries, sectors, sub-sectors and states, each with its companies: those of the search with this one
-option instead of those chosen of its kind, so the count says what a choice would find. Chosen options come first, then
-the largest. Sectors stand in the sections of NACE.
+The options are countries, sectors, sub-sectors and states. The count of an option is the number of companies that the
+search would match if this option were the only choice for its parameter. Chosen options come first, then the options
+with the highest counts. Sectors are grouped by sections of NACE.
 
-The bars are the companies by country and by sector, each a link to that part of the search.
+The bars are the companies by country and by sector. Each bar links to the search for its country or sector.
 """
 
 from collections import Counter
@@ -18,9 +18,9 @@ from typing import Final, NamedTuple
 from serve.contract import parameters, seed_tables
 from serve.contract.parameters import Parameter, Q
 from serve.features.search.facet_counts import (
-    PLACES,
-    STATES,
-    Counts,
+    COUNTRY_AND_SECTOR,
+    STATE_ONLY,
+    CountsByValue,
     Dimensions,
     FacetCounter,
     FacetTotals,
@@ -38,27 +38,29 @@ from shards.query import STATES as KNOWN_STATES
 from shards.query import Query
 from shards.search.search import search
 
-_LONGEST: Final = 120  # characters, those of `q`
-_NAMED: Final = 4  # restrictions in the title of a page
-_MOST: Final = 8  # restrictions that are tried
+_LONGEST_VALUE: Final = 120  # characters of a value in a chip, as for `q`; a longer value is cut
+# The most restrictions in the title of the page; an ellipsis replaces further restrictions.
+_MOST_IN_TITLE: Final = 4
+# If a search has no results, the search without one restriction is counted, for each of its first 8 restrictions.
+_MOST_RELAXED: Final = 8
 
-# Every parameter that restricts a search and is no list of places, in the order of the form.
+# The parameters that restrict a search, except country, sector and sub-sector, in the order of the form.
 _RESTRICTIONS: Final = (Q, *parameters.FILTERS)
-# The parameters with options.
-PICKED: Final = (*PLACES, *STATES)
-# More sub-sectors would make a page long; with fewer sectors chosen, all of them fit.
-_SUB_SECTORS: Final = 40
-# The number of bars; the rest is one more bar, so that they add up to the total.
-DRAWN: Final = 6
+# The parameters whose values the form offers as options.
+PICKER_PARAMETERS: Final = (*COUNTRY_AND_SECTOR, *STATE_ONLY)
+# The most sub-sectors that the form offers, unless more are chosen; a longer list would make the page too long.
+_MOST_SUB_SECTORS: Final = 40
+# The most bars of single values; a further line sums up the other values, so that the numbers add up to the total.
+MOST_BARS: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
 class SearchView:
-    """A search as its page shows it.
+    """A search and the names that its page shows.
 
     Attributes:
-        names: countries by code and sectors by their French label, in the language of the visitor.
-        sub_sectors: sub-sectors by their French label, in that language.
+        names: the names of countries by code, and of sectors by French label, in the visitor's language.
+        sub_sectors: the names of sub-sectors by French label, in the visitor's language.
     """
 
     request: PageRequest
@@ -69,11 +71,12 @@ class SearchView:
 
     @property
     def reference(self) -> Reference:
+        """The countries, sectors and sub-sectors of the generation."""
         return self.generation.reference
 
 
-def view(request: PageRequest, generation: OpenGeneration) -> SearchView:
-    """The search of a page, valid or not."""
+def search_view(request: PageRequest, generation: OpenGeneration) -> SearchView:
+    """The search in the address of a page; the search can be invalid."""
     reference = generation.reference
     return SearchView(
         request,
@@ -85,88 +88,90 @@ def view(request: PageRequest, generation: OpenGeneration) -> SearchView:
 
 
 class Chip(NamedTuple):
-    """A restriction: its words, and the search without it."""
+    """A restriction in words, and the parameters of the search without this restriction."""
 
     label: str
     pairs: Pairs
 
     @property
     def href(self) -> str:
-        """The address of the search without it."""
+        """The address of the search without the restriction."""
         return search_form.address(self.pairs)
 
 
 class RelaxedSearch(NamedTuple):
-    """A restriction, the address of the search without it, and its total."""
+    """A search without one restriction: the restriction in words, the address and the total of the search."""
 
     label: str
     href: str
     total: int
 
 
-def chips(shown: SearchView) -> Sequence[Chip]:
-    """Each restriction of the search."""
-    form = shown.form
-    sectors = {one.slug: shown.names[one.secteur] for one in shown.reference.secteurs}
-    restrictions = [Chip(shown.names[code], form.pairs_without("pays", code)) for code in form.pays]
+def chips(view: SearchView) -> Sequence[Chip]:
+    """A chip for each restriction of the search."""
+    form = view.form
+    sectors = {sector.slug: view.names[sector.secteur] for sector in view.reference.secteurs}
+    restrictions = [Chip(view.names[code], form.pairs_without("pays", code)) for code in form.pays]
     restrictions += [
         Chip(sectors[slug], form.pairs_without("secteur", slug)) for slug in form.secteurs
     ]
     restrictions += [
-        Chip(shown.sub_sectors.get(one, one), form.pairs_without("sous_secteur", one))
-        for one in form.sous_secteurs
+        Chip(view.sub_sectors.get(label, label), form.pairs_without("sous_secteur", label))
+        for label in form.sous_secteurs
     ]
     for parameter in _RESTRICTIONS:
         if value := form.value(parameter.name):
-            words = _list_words(shown.request, value) if parameter is parameters.IDS else ""
-            words = words or shown.request.t(*parameter.chip).format(
-                _readable_value(shown.request, parameter, value)
+            words = _list_words(view.request, value) if parameter is parameters.IDS else ""
+            words = words or view.request.t(*parameter.chip).format(
+                _readable_value(view.request, parameter, value)
             )
             restrictions.append(Chip(words, form.pairs(**{parameter.name: ""})))
     return restrictions
 
 
-def search_title(shown: SearchView, restrictions: Sequence[Chip]) -> str:
+def search_title(view: SearchView, restrictions: Sequence[Chip]) -> str:
     """The search in a few words, for the title of its page."""
-    named = [one.label for one in restrictions[:_NAMED]]
-    if len(restrictions) > _NAMED:
-        named.append("…")
-    return " · ".join(named) or shown.request.t("Toutes les sociétés", "All companies")
+    labels = [chip.label for chip in restrictions[:_MOST_IN_TITLE]]
+    if len(restrictions) > _MOST_IN_TITLE:
+        labels.append("…")
+    return " · ".join(labels) or view.request.t("Toutes les sociétés", "All companies")
 
 
 async def relaxed_searches(
     generation: OpenGeneration, restrictions: Sequence[Chip]
 ) -> Sequence[RelaxedSearch]:
-    """The restrictions without which something is found, the most companies first.
+    """The searches without one restriction that match companies, the largest total first.
 
-    A search with a single restriction has nothing to be left of it.
+    The result is empty for a search with a single restriction, because no restriction would remain.
     """
     if len(restrictions) < 2:
         return ()
-    tried = restrictions[:_MOST]
-    searches = [generation.search(one.pairs) for one in tried]
-    queries = [(await company_ids.resolved_query(generation.shards, one))[0] for one in searches]
-    totals = await generation.in_thread(
+    removable = restrictions[:_MOST_RELAXED]
+    searches = [generation.search(chip.pairs) for chip in removable]
+    queries = [
+        (await company_ids.resolve_query(generation.shards, parsed))[0] for parsed in searches
+    ]
+    totals = await generation.run(
         EXPENSIVE_MICROSECONDS,
-        lambda: [search(generation.shards, one, offset=0, limit=0).total for one in queries],
+        lambda: [search(generation.shards, query, offset=0, limit=0).total for query in queries],
     )
     relaxed = [
         RelaxedSearch(chip.label, chip.href, total)
-        for chip, total in zip(tried, totals, strict=True)
+        for chip, total in zip(removable, totals, strict=True)
         if total
     ]
-    return sorted(relaxed, key=lambda one: -one.total)
+    return sorted(relaxed, key=lambda search: -search.total)
 
 
 def _list_words(request: PageRequest, value: str) -> str:
-    """A list of companies by their number; "" for one company, which is named."""
-    count = sum(1 for one in value.split(",") if one.strip())
+    """The words of the chip for `ids`: "My list" and its length; "" for a single company."""
+    count = sum(1 for item in value.split(",") if item.strip())
     number = formatting.formats_of(request.lang).number(count)
     return request.t(f"Ma liste · {number}", f"My list · {number}") if count > 1 else ""
 
 
 def _readable_value(request: PageRequest, parameter: Parameter, value: str) -> str:
-    """A bound with separated thousands, states in words; any other text as it is, if it is not long."""
+    """The value in words: numbers with separated thousands, choices by label, other texts cut if long."""
     if parameter.kind == "choices":
         words = (
             seed_tables.label(parameter.name, "", word, request.lang) or word
@@ -178,12 +183,12 @@ def _readable_value(request: PageRequest, parameter: Parameter, value: str) -> s
             return formatting.formats_of(request.lang).number(parse_decimal(value))
         except ValueError:
             return value
-    return value if len(value) <= _LONGEST else f"{value[:_LONGEST]}…"
+    return value if len(value) <= _LONGEST_VALUE else f"{value[:_LONGEST_VALUE]}…"
 
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One value of a parameter; `number` is None while its companies are not counted."""
+    """A value of a parameter; `number` is the count of its companies, None if they are not counted."""
 
     value: str
     label: str
@@ -193,59 +198,61 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class OptionGroup:
-    """Options under a common label; "" for none."""
+    """Options under a common label, which can be ""."""
 
     label: str
     options: Sequence[Option]
 
     @property
     def number(self) -> int | None:
-        """The companies of all options, each of which is in one."""
-        numbers = [one.number for one in self.options if one.number is not None]
+        """The sum of the counts of all options; each company is counted in only one option."""
+        numbers = [option.number for option in self.options if option.number is not None]
         return sum(numbers) if numbers else None
 
     @property
     def empty_options(self) -> Sequence[Option]:
-        """The options without a company that nobody chose; none where no option has any."""
+        """The options without companies that are not chosen; empty if no option has companies."""
         return (
-            [one for one in self.options if one.number == 0 and not one.chosen]
+            [option for option in self.options if option.number == 0 and not option.chosen]
             if self.number
             else ()
         )
 
     @property
     def chosen_count(self) -> int:
-        return sum(one.chosen for one in self.options)
+        """The number of chosen options."""
+        return sum(option.chosen for option in self.options)
 
 
 @dataclass(frozen=True, slots=True)
 class Picker:
-    """The options of a parameter; without any the page hides it."""
+    """The options of a parameter; the page hides a picker without groups."""
 
     name: str
     title: str
     groups: Sequence[OptionGroup]
 
 
-# By parameter, the counts of a search without its own choice of this parameter; None: not counted.
-OptionCounts = Mapping[str, Counts | None]
+# For each parameter: the counts of the search without this parameter; None if its companies are not counted.
+OptionCounts = Mapping[str, CountsByValue | None]
 
-NOT_COUNTED: Final[OptionCounts] = dict.fromkeys(PICKED)
+# Shown with the error of an invalid search, which has no counts.
+NOT_COUNTED: Final[OptionCounts] = dict.fromkeys(PICKER_PARAMETERS)
 
 
 def cheap_counts(facets: FacetCounter, generation: OpenGeneration, query: Query) -> OptionCounts:
-    """The counts of the options where they cost little."""
-    found = {
+    """The counts of the options of each parameter if they are cheap to compute, else None."""
+    totals = {
         name: facets.cheap_counts(generation, scope, dimensions)
         for name, scope, dimensions in _scopes(query)
     }
-    return {name: one.by[name] if one else None for name, one in found.items()}
+    return {name: counted.by[name] if counted else None for name, counted in totals.items()}
 
 
-async def all_counts(
+async def option_counts(
     facets: FacetCounter, generation: OpenGeneration, query: Query
 ) -> OptionCounts:
-    """The counts of the options, whatever they cost.
+    """The counts of the options, even if they are expensive.
 
     Raises:
         ApiError: 503: too many requests wait.
@@ -257,92 +264,98 @@ async def all_counts(
 
 
 def _scopes(query: Query) -> Sequence[tuple[str, Query, Dimensions]]:
-    """Each parameter, the search without its choice, and what is counted together with it."""
+    """For each parameter with options: its name, the search without it, and the dimensions to count."""
     return (
-        ("pays", replace(query, pays=()), PLACES),
-        ("secteur", replace(query, secteurs=(), sous_secteurs=None), PLACES),
-        ("sous_secteur", replace(query, sous_secteurs=None), PLACES),
-        ("etat", replace(query, etats=()), STATES),
+        ("pays", replace(query, pays=()), COUNTRY_AND_SECTOR),
+        ("secteur", replace(query, secteurs=(), sous_secteurs=None), COUNTRY_AND_SECTOR),
+        ("sous_secteur", replace(query, sous_secteurs=None), COUNTRY_AND_SECTOR),
+        ("etat", replace(query, etats=()), STATE_ONLY),
     )
 
 
-def pickers(shown: SearchView, counts: OptionCounts) -> Sequence[Picker]:
-    """The pickers, in the order of the form."""
-    form, t = shown.form, shown.request.t
+def pickers(view: SearchView, counts: OptionCounts) -> Sequence[Picker]:
+    """The options of country, sector, sub-sector and state, in the order of the form."""
+    form, translate = view.form, view.request.t
     pays = [
-        Option(one.iso2, shown.names[one.iso2], _number(counts["pays"], one.iso2),
-               one.iso2 in form.pays)
-        for one in shown.reference.pays
+        Option(country.iso2, view.names[country.iso2], _count_of(counts["pays"], country.iso2),
+               country.iso2 in form.pays)
+        for country in view.reference.pays
     ]  # fmt: skip
-    own = _sub_sectors(shown, counts["sous_secteur"])
-    in_state = form.value("etat").split(LISTS["etat"])
+    sub_sectors = _sub_sectors(view, counts["sous_secteur"])
+    chosen_states = form.value("etat").split(LISTS["etat"])
     states = [
-        Option(one, seed_tables.label("etat", "", one, shown.request.lang) or one,
-               _number(counts["etat"], one), one in in_state)
-        for one in KNOWN_STATES
+        Option(state, seed_tables.label("etat", "", state, view.request.lang) or state,
+               _count_of(counts["etat"], state), state in chosen_states)
+        for state in KNOWN_STATES
     ]  # fmt: skip
     return (
-        Picker("pays", t("Pays", "Country"), [OptionGroup("", _rank(pays))]),
-        Picker("secteur", t("Secteur", "Sector"), _sections(shown, counts["secteur"])),
-        Picker("sous_secteur", t("Sous-secteur", "Sub-sector"),
-               [OptionGroup("", own)] if own else ()),
-        Picker("etat", t("État", "State"), [OptionGroup("", _rank(states))]),
+        Picker("pays", translate("Pays", "Country"), [OptionGroup("", _rank(pays))]),
+        Picker("secteur", translate("Secteur", "Sector"), _sections(view, counts["secteur"])),
+        Picker("sous_secteur", translate("Sous-secteur", "Sub-sector"),
+               [OptionGroup("", sub_sectors)] if sub_sectors else ()),
+        Picker("etat", translate("État", "State"), [OptionGroup("", _rank(states))]),
     )  # fmt: skip
 
 
-def _sections(shown: SearchView, counts: Counts | None) -> Sequence[OptionGroup]:
-    """The sectors in the sections of NACE: those with a choice first, then the largest."""
+def _sections(view: SearchView, counts: CountsByValue | None) -> Sequence[OptionGroup]:
+    """The sectors by section of NACE: sections with a chosen sector first, then the sections with most companies."""
     english = seed_tables.sections_in_english()
     sections: dict[str, list[Option]] = {}
-    for sector in shown.reference.secteurs:
-        option = Option(sector.slug, shown.names[sector.secteur],
-                        _number(counts, sector.code), sector.slug in shown.form.secteurs)  # fmt: skip
+    for sector in view.reference.secteurs:
+        option = Option(sector.slug, view.names[sector.secteur],
+                        _count_of(counts, sector.code), sector.slug in view.form.secteurs)  # fmt: skip
         sections.setdefault(sector.grand_secteur, []).append(option)
     groups = [
         OptionGroup(
-            formatting.set_in_type(shown.request.t(section, english.get(section, section))),
+            formatting.set_in_type(view.request.t(section, english.get(section, section))),
             _rank(options),
         )
         for section, options in sections.items()
     ]
     return sorted(
-        groups, key=lambda one: (not one.chosen_count, -(one.number or 0), fold(one.label))
+        groups, key=lambda group: (not group.chosen_count, -(group.number or 0), fold(group.label))
     )
 
 
-def _sub_sectors(shown: SearchView, counts: Counts | None) -> Sequence[Option]:
-    """The sub-sectors of the chosen sectors; those already chosen are always among them."""
-    form, reference = shown.form, shown.reference
-    divisions = {one.code for one in reference.secteurs if one.slug in form.secteurs}
+def _sub_sectors(view: SearchView, counts: CountsByValue | None) -> Sequence[Option]:
+    """The sub-sectors of the chosen sectors: at most 40, or as many as are chosen if this number is higher."""
+    form, reference = view.form, view.reference
+    divisions = {sector.code for sector in reference.secteurs if sector.slug in form.secteurs}
     numbers: dict[str, int | None] = {}
     for sub_sector in reference.sous_secteurs:
-        if sub_sector.secteur in divisions:  # two sectors may share a label (contract B10)
-            number = _number(counts, sub_sector.code)
-            before = numbers.get(sub_sector.sous_secteur)
-            numbers[sub_sector.sous_secteur] = number if number is None else number + (before or 0)
+        if sub_sector.secteur in divisions:
+            # Two sub-sectors can share a label (contract B10), so their numbers are added.
+            number = _count_of(counts, sub_sector.code)
+            previous = numbers.get(sub_sector.sous_secteur)
+            numbers[sub_sector.sous_secteur] = (
+                number if number is None else number + (previous or 0)
+            )
     options = [
-        Option(label, shown.sub_sectors[label], number, label in form.sous_secteurs)
+        Option(label, view.sub_sectors[label], number, label in form.sous_secteurs)
         for label, number in numbers.items()
     ]
-    return _rank(options)[: max(_SUB_SECTORS, len(form.sous_secteurs))]
+    return _rank(options)[: max(_MOST_SUB_SECTORS, len(form.sous_secteurs))]
 
 
-def _number(counts: Counts | None, code: str) -> int | None:
+def _count_of(counts: CountsByValue | None, code: str) -> int | None:
+    """The number of companies with `code`; None if companies are not counted."""
     return None if counts is None else counts.get(code, 0)
 
 
 def _rank(options: Iterable[Option]) -> Sequence[Option]:
-    """The chosen ones first, then by number, then by label."""
-    return sorted(options, key=lambda one: (not one.chosen, -(one.number or 0), fold(one.label)))
+    """Sort options: chosen options first, then by number, then by label."""
+    return sorted(
+        options, key=lambda option: (not option.chosen, -(option.number or 0), fold(option.label))
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A bar.
+    """A bar, or the line with the sum of the other values.
 
     Attributes:
-        width: percent of the longest bar; None for the sum of what has no bar of its own, which is no bar.
-        href: None for a bar without a link.
+        width: percent of the longest bar; None for the sum, which is drawn without a bar.
+        href: the search for this value; None if the bar has no link.
     """
 
     label: str
@@ -353,10 +366,10 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """Both drawings; the bars of each add up to `total`.
+    """The bars by country and by sector; the numbers of each list add up to `total`.
 
     Attributes:
-        secteurs: of a search in one sector its sub-sectors.
+        secteurs: the bars by sector, or by sub-sector if the search has exactly one sector.
     """
 
     total: int
@@ -365,72 +378,86 @@ class Bars:
     in_one_sector: bool = False
 
 
-def facet_bars(shown: SearchView, counts: FacetTotals, drawn: int = DRAWN) -> Bars:
-    """The bars of `counts`: at most `drawn`, and one for the rest.
+def facet_bars(view: SearchView, counts: FacetTotals, most: int = MOST_BARS) -> Bars:
+    """The bars of `counts`: the `most` largest values, then the sum of the other values.
 
-    Companies without a sector have the last bar, since they are in no sector.
+    The last bar by sector is for the companies without a sector.
     """
-    form, t = shown.form, shown.request.t
+    form, translate = view.form, view.request.t
     pays = [
-        (shown.names[code], number, form.href(pays=code))
+        (view.names[code], number, form.href(pays=code))
         for code, number in counts.by["pays"].items()
         if code is not None
     ]
-    by_country = _bars(pays, drawn, t("autres pays", "other countries"))
+    by_country = _bars(pays, most, translate("autres pays", "other countries"))
     if len(form.secteurs) == 1:
-        others = t("autres sous-secteurs", "other sub-sectors")
-        sans = t("Sans sous-secteur", "Without a sub-sector")
-        values = _sub_sector_numbers(shown, counts.by["sous_secteur"])
-        without = counts.by["sous_secteur"].get(None, 0)
+        others = translate("autres sous-secteurs", "other sub-sectors")
+        without_label = translate("Sans sous-secteur", "Without a sub-sector")
+        values = _sub_sector_numbers(view, counts.by["sous_secteur"])
+        without_count = counts.by["sous_secteur"].get(None, 0)
     else:
-        others = t("autres secteurs", "other sectors")
-        sans = t("Sans secteur", "Without a sector")
-        sectors = {one.code: one for one in shown.reference.secteurs}
+        others = translate("autres secteurs", "other sectors")
+        without_label = translate("Sans secteur", "Without a sector")
+        sectors = {sector.code: sector for sector in view.reference.secteurs}
         values = [
-            (shown.names[sectors[code].secteur], number, _in_sector(form, sectors[code]))
+            (view.names[sectors[code].secteur], number, _sector_query(form, sectors[code]))
             for code, number in counts.by["secteur"].items()
             if code is not None
         ]
-        without = counts.by["secteur"].get(None, 0)
-    by_sector = _bars(values, drawn, others, (sans, without))
+        without_count = counts.by["secteur"].get(None, 0)
+    by_sector = _bars(values, most, others, (without_label, without_count))
     return Bars(counts.total, by_country, by_sector, in_one_sector=len(form.secteurs) == 1)
 
 
-def _sub_sector_numbers(shown: SearchView, counts: Counts) -> Sequence[tuple[str, int, str]]:
-    """The sub-sectors; two groups may share a label (contract B10), and so a bar."""
-    labels = {one.code: one.sous_secteur for one in shown.reference.sous_secteurs}
+def _sub_sector_numbers(view: SearchView, counts: CountsByValue) -> Sequence[tuple[str, int, str]]:
+    """The sub-sectors by label; groups with the same label (contract B10) share a bar."""
+    labels = {
+        sub_sector.code: sub_sector.sous_secteur for sub_sector in view.reference.sous_secteurs
+    }
     numbers: Counter[str] = Counter()
     for code, number in counts.items():
         if code is not None:
             numbers[labels[code]] += number
     return [
-        (shown.sub_sectors[label], number, shown.form.href(sous_secteur=label))
+        (view.sub_sectors[label], number, view.form.href(sous_secteur=label))
         for label, number in numbers.items()
     ]
 
 
-def _in_sector(form: SearchForm, secteur: Secteur) -> str:
-    # With sub-sectors of other sectors, the search would find nothing in this one.
-    kept = "|".join(form.sous_secteurs) if secteur.slug in form.secteurs else ""
-    return form.href(secteur=secteur.slug, sous_secteur=kept)
+def _sector_query(form: SearchForm, secteur: Secteur) -> str:
+    """The address of the search with `secteur` as its only sector."""
+    # Sub-sectors of other sectors would match nothing in this sector.
+    sub_sectors = "|".join(form.sous_secteurs) if secteur.slug in form.secteurs else ""
+    return form.href(secteur=secteur.slug, sous_secteur=sub_sectors)
 
 
 def _bars(
     values: Iterable[tuple[str, int, str | None]],
-    drawn: int,
+    most: int,
     others: str,
     without: tuple[str, int] = ("", 0),
 ) -> Sequence[Bar]:
-    """The bars of the largest values, then one for the others, then one for `without`."""
-    ranked = sorted(values, key=lambda one: (-one[1], one[0]))
-    drawn += len(ranked) == drawn + 1  # a single other value is shown by its name
-    left = ranked[drawn:]
-    rest = (f"{len(left)} {others}", sum(number for _, number, _ in left))
+    """The bars of the largest values, then the sum of the other values, then a bar for `without`.
+
+    Args:
+        values: the label, the number of companies and the address of each value.
+        most: the number of values with a bar of their own.
+        others: the words after the number of the other values, in the label of their sum.
+        without: the label and the number of the companies without a value.
+    """
+    ranked = sorted(values, key=lambda value: (-value[1], value[0]))
+    most += len(ranked) == most + 1  # a single remaining value is shown instead of a sum
+    remaining = ranked[most:]
+    # The label of the sum, and the sum.
+    sum_of_others = (f"{len(remaining)} {others}", sum(number for _, number, _ in remaining))
     longest = max([1, without[1], *(number for _, number, _ in ranked[:1])])
-    bars = [Bar(label, n, _width(n, longest), href) for label, n, href in ranked[:drawn]]
-    bars += [Bar(*rest, width=None)] if rest[1] else []
+    bars = [
+        Bar(label, number, _width(number, longest), href) for label, number, href in ranked[:most]
+    ]
+    bars += [Bar(*sum_of_others, width=None)] if sum_of_others[1] else []
     return bars + ([Bar(*without, _width(without[1], longest))] if without[1] else [])
 
 
 def _width(number: int, longest: int) -> float:
-    return round(max(0.6, 100 * number / longest), 1)  # at least a visible line
+    """The width of a bar in percent of the longest bar; a bar below 0.6 would be invisible."""
+    return round(max(0.6, 100 * number / longest), 1)

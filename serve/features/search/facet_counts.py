@@ -1,9 +1,9 @@
-"""The companies of a search by country, sector, sub-sector and state: what the bars and filters of the explorer show.
+"""The companies of a search by country, sector, sub-sector and state, for the bars and filters of the explorer.
 
-The counts are exact (shards/search/distribution.py). Those that cost little come with the page. Otherwise every
-matching row is read, so the page comes first and requests the counts afterwards. One such count runs at a time in a
-process, in a thread of the generation, and few wait. Results are remembered by generation and query; the order of the
-search does not matter.
+Counts are exact (shards/search/distribution.py). Cheap counts come with the page. Other counts read every matching row,
+so the page is sent first and requests these counts afterwards. A process makes one expensive count at a time, in a
+thread of the generation; at most 8 requests wait for one. Results are remembered by generation and query, whatever the
+sort order.
 """
 
 import asyncio
@@ -19,50 +19,59 @@ from shards.query import ORDERS, Query
 from shards.search.distribution import Distribution, distributions
 from shards.search.search import UNLIMITED
 
-_KEPT: Final = 512  # some 20 kB each
-_WAITING: Final = 8
-# Microseconds, by estimate, that a count may take before a page is answered.
+_MOST_RESULTS: Final = 512  # remembered results, about 20 kB each
+# Requests for expensive counts, the running one included; further requests get a 503.
+_MOST_WAITING: Final = 8
+# Largest estimate, in microseconds, of a count that is made before the page is sent.
 BUDGET: Final = EXPENSIVE_MICROSECONDS
-# Dimensions that are counted together. States are apart: in a sector they need a look at each company.
-PLACES: Final = ("pays", "secteur", "sous_secteur")
-STATES: Final = ("etat",)
+# Countries and sectors are counted together. States are counted separately, because their counts within a sector are
+# not stored, so each company must be read.
+COUNTRY_AND_SECTOR: Final = ("pays", "secteur", "sous_secteur")
+STATE_ONLY: Final = ("etat",)
 
-Counts = Mapping[str | None, int]
+# Numbers of companies by value of a dimension; None: the companies without a value.
+CountsByValue = Mapping[str | None, int]
 Dimensions = tuple[str, ...]
+# The key of a remembered result: the generation, the search, the dimensions.
 _Key = tuple[str, Query, Dimensions]
 
 
 @dataclass(frozen=True, slots=True)
 class FacetTotals:
-    """Companies by dimension: by country code, NACE division, NACE group or state; None: those without a value."""
+    """The companies of a search, in total and by dimension.
+
+    Attributes:
+        by: the counts of each dimension, by country code, NACE division, NACE group or state.
+    """
 
     total: int
-    by: Mapping[str, Counts]
+    by: Mapping[str, CountsByValue]
 
 
 class FacetCounter:
-    """The counts of recent searches."""
+    """Counts the companies of searches by dimension, and remembers recent results."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[_Key, FacetTotals] = OrderedDict()
-        self._turn = asyncio.Lock()
-        self._waiting = 0
+        """Begin without results."""
+        self._results: OrderedDict[_Key, FacetTotals] = OrderedDict()  # the oldest first
+        self._counting = asyncio.Lock()  # held during an expensive count
+        self._waiting = 0  # requests for expensive counts, the running one included
 
     def cheap_counts(
-        self, generation: OpenGeneration, query: Query, dimensions: Dimensions = PLACES
+        self, generation: OpenGeneration, query: Query, dimensions: Dimensions = COUNTRY_AND_SECTOR
     ) -> FacetTotals | None:
-        """The counts where they cost little: remembered, known sums, or within the budget; else None."""
+        """The counts, if they are remembered, are sums of stored counts or cost at most `BUDGET`; else None."""
         key = _key(generation, query, dimensions)
-        found = self._known.get(key)
-        if found is None:
+        counts = self._results.get(key)
+        if counts is None:
             budget = UNLIMITED if _is_summed(query, dimensions) else BUDGET
-            found = _count(generation, query, dimensions, budget)
-        return self._keep(key, found) if found else None
+            counts = _count(generation, query, dimensions, budget)
+        return self._remember(key, counts) if counts else None
 
     async def counts_of(
-        self, generation: OpenGeneration, query: Query, dimensions: Dimensions = PLACES
+        self, generation: OpenGeneration, query: Query, dimensions: Dimensions = COUNTRY_AND_SECTOR
     ) -> FacetTotals:
-        """The counts, whatever they cost.
+        """The counts, even if they are expensive.
 
         Raises:
             ApiError: 503: too many requests wait.
@@ -70,46 +79,48 @@ class FacetCounter:
         cheap = self.cheap_counts(generation, query, dimensions)
         if cheap is not None:
             return cheap
-        if self._waiting >= _WAITING:
+        if self._waiting >= _MOST_WAITING:
             raise ApiError("indisponible", "trop_de_chiffres")
         self._waiting += 1
         try:
-            async with self._turn:
-                # Another request may have counted the same meanwhile.
+            async with self._counting:
+                # Another request may have made the same count meanwhile.
                 cheap = self.cheap_counts(generation, query, dimensions)
                 if cheap is not None:
                     return cheap
-                counts = await generation.in_thread(
+                counts = await generation.run(
                     EXPENSIVE_MICROSECONDS,
                     lambda: _count(generation, query, dimensions, UNLIMITED),
                 )
-                assert counts is not None  # nothing is over this budget
-                return self._keep(_key(generation, query, dimensions), counts)
+                assert counts is not None  # no cost exceeds UNLIMITED
+                return self._remember(_key(generation, query, dimensions), counts)
         finally:
             self._waiting -= 1
 
-    def _keep(self, key: _Key, counts: FacetTotals) -> FacetTotals:
-        self._known[key] = counts
-        while len(self._known) > _KEPT:
-            self._known.popitem(last=False)
+    def _remember(self, key: _Key, counts: FacetTotals) -> FacetTotals:
+        """Remember a result; the oldest results beyond `_MOST_RESULTS` are dropped."""
+        self._results[key] = counts
+        while len(self._results) > _MOST_RESULTS:
+            self._results.popitem(last=False)
         return counts
 
 
 def counter_of(server: ServerContext) -> FacetCounter:
-    """The counts of this process, which the feature has opened."""
+    """The counter of this process, which `open_search` has created."""
     counter = server.service(FacetCounter)
     assert counter is not None
     return counter
 
 
 def _key(generation: OpenGeneration, query: Query, dimensions: Dimensions) -> _Key:
+    """The key of a remembered result; the sort order does not change counts, so it is not part of the key."""
     return generation.id, replace(query, tri=ORDERS[0]), dimensions
 
 
 def _is_summed(query: Query, dimensions: Dimensions) -> bool:
-    """Are the counts sums of known ones: places of whole cells, states of whole countries?"""
+    """Whether the counts are sums of stored counts: of cells for countries and sectors, of countries for states."""
     scope = Query(query.pays, tri=query.tri)
-    if dimensions == PLACES:
+    if dimensions == COUNTRY_AND_SECTOR:
         scope = replace(scope, secteurs=query.secteurs, sous_secteurs=query.sous_secteurs)
     return query == scope
 
@@ -117,13 +128,15 @@ def _is_summed(query: Query, dimensions: Dimensions) -> bool:
 def _count(
     generation: OpenGeneration, query: Query, dimensions: Dimensions, budget: float
 ) -> FacetTotals | None:
-    found = distributions(generation.shards, query, dimensions, budget)
-    if found is None:
+    """The counts; None if their estimated cost in microseconds exceeds `budget`."""
+    result = distributions(generation.shards, query, dimensions, budget)
+    if result is None:
         return None
-    total, counted = found
-    return FacetTotals(total, {name: _by_value(counted[name]) for name in dimensions})
+    total, counted = result
+    return FacetTotals(total, {name: _counts_by_value(counted[name]) for name in dimensions})
 
 
-def _by_value(distribution: Distribution) -> Counts:
+def _counts_by_value(distribution: Distribution) -> CountsByValue:
+    """The counts of one dimension by value, with None for companies without a value."""
     counts: dict[str | None, int] = dict(distribution.top_values())
     return {**counts, None: distribution.null} if distribution.null else counts

@@ -1,19 +1,18 @@
-"""The operations of a search, and the counts of its pages."""
+"""Routes and rights of the search, its counts and completions; and the memo of counts."""
 
 from typing import Final
 
 from serve.access.burst_gate import Limiter
 from serve.access.context import ServerContext
-from serve.contract import company_answers as answers
 from serve.contract import parameters
 from serve.contract.feature import Feature, OpenFeature, Operation, company_link
-from serve.features.search import repartition, suggestions
+from serve.features.search import answers, repartition, suggestions
 from serve.features.search.facet_counts import FacetCounter
 from serve.features.search.societes import societes
 
 
 def open_search(context: ServerContext, _limiter: Limiter) -> OpenFeature:
-    """Open the counts of recent searches, which pages show."""
+    """Create the memo of the counts that pages show, as the service `FacetCounter` of this process."""
     context.services[FacetCounter] = FacetCounter()
     return OpenFeature()
 

@@ -1,16 +1,17 @@
-"""The pages of a search: the explorer and the front page, which have modules of their own, and /propositions.
+"""The pages of a search: the explorer, the front page and /propositions.
 
-/propositions is what completes the text of the search field, as a list for the script (X4): /suggestions of the API
-with the rights of the person, at no call.
+The explorer and the front page have their own modules. /propositions is the list of completions that the script shows
+under the search field (X4): the answer of /api/v1/suggestions with the visitor's rights. The list does not count as a
+call.
 """
 
 from typing import Final, NamedTuple
 
 from serve.access.call import Response
 from serve.contract import parameters
-from serve.contract.company_answers import Suggestions
 from serve.contract.text import Text
 from serve.features.search import explorer_page
+from serve.features.search.answers import Suggestions
 from serve.features.search.suggestions import suggestions
 from serve.generation.open_generation import OpenGeneration
 from serve.surfaces.site import formatting
@@ -18,13 +19,14 @@ from serve.surfaces.site.page_request import PageRequest, WebRoute
 from serve.surfaces.site.render import page
 from serve.surfaces.site.search_form import query_string
 
-# A search by the form may name every country and sector, each by a parameter of its own.
-_PAIRS: Final = 512
+# The most parameters of an address; many, because a form can send every country and sector as a separate parameter.
+_MOST_PAIRS: Final = 512
+# The names of the parameters of a search.
 _SEARCHED: Final = frozenset(parameters.names(parameters.SEARCH))
 
 
 class Proposal(NamedTuple):
-    """One line of the list: where it leads, and what stands beside it; `etat` only for a company."""
+    """A completion in the list: its label, a note and its link; `etat` is set only for a company."""
 
     label: str
     note: str
@@ -33,16 +35,16 @@ class Proposal(NamedTuple):
 
 
 async def proposals(request: PageRequest) -> Response:
-    """The list; empty for a text that nothing completes.
+    """The list of completions; empty if the text has none.
 
     Raises:
         ApiError: 400, 429, 503.
     """
     with request.server.published.lease() as generation:
         request.trace.generation = generation.id
-        asked = request.ask("/api/v1/suggestions")
-        content = (await suggestions(asked, generation).run()).content
-        assert content is not None  # without If-None-Match there is no 304
+        call = request.ask("/api/v1/suggestions")
+        content = (await suggestions(call, generation).run()).content
+        assert content is not None  # None only in a 304, which needs If-None-Match
         options = _proposals(request, generation, content)
     return page(request, "suggestions.html", options=options)
 
@@ -50,49 +52,54 @@ async def proposals(request: PageRequest) -> Response:
 def _proposals(
     request: PageRequest, generation: OpenGeneration, result: Suggestions
 ) -> list[Proposal]:
-    """Companies, then sectors, activities, towns and words."""
+    """The completions with their links: companies, then sectors, activities, towns and words.
+
+    A company leads to its page, the other completions to a search.
+    """
     names = formatting.labels(request, generation.reference)
-    shown, t = formatting.formats_of(request.lang), request.t
+    formats, translate = formatting.formats_of(request.lang), request.t
     proposals = [
         Proposal(
-            one.nom,
-            ", ".join(part for part in (one.ville, names[one.iso2]) if part),
-            request.context.pages.company_path(one.iso2, one.id),
-            one.etat,
+            company.nom,
+            ", ".join(part for part in (company.ville, names[company.iso2]) if part),
+            request.context.pages.company_path(company.iso2, company.id),
+            company.etat,
         )
-        for one in result.societes
+        for company in result.societes
     ]
     proposals += [
-        Proposal(t(one.secteur, one.secteur_en), t("secteur", "sector"),
-                 f"/?{query_string([('secteur', one.slug)])}")
-        for one in result.secteurs
+        Proposal(translate(sector.secteur, sector.secteur_en), translate("secteur", "sector"),
+                 f"/?{query_string([('secteur', sector.slug)])}")
+        for sector in result.secteurs
     ]  # fmt: skip
     proposals += [
-        Proposal(t(one.libelle, one.libelle_en), t("activité · ", "activity · ") + shown.number(one.n),
-                 f"/?{query_string([('nace', one.nace)])}")
-        for one in result.activites
+        Proposal(translate(activity.libelle, activity.libelle_en),
+                 translate("activité · ", "activity · ") + formats.number(activity.n),
+                 f"/?{query_string([('nace', activity.nace)])}")
+        for activity in result.activites
     ]  # fmt: skip
     proposals += [
-        Proposal(one.ville, t("ville · ", "town · ") + shown.number(one.n),
-                 f"/?{query_string([('ville', one.ville)])}")
-        for one in result.villes
+        Proposal(town.ville, translate("ville · ", "town · ") + formats.number(town.n),
+                 f"/?{query_string([('ville', town.ville)])}")
+        for town in result.villes
     ]  # fmt: skip
-    *typed, _ = result.q.split() or [""]
+    # A completion is a word in place of the last typed word, so the words before it stay.
+    *words_before, _ = result.q.split() or [""]
     proposals += [
-        Proposal(" ".join([*typed, one.mot]), t("mot · ", "word · ") + shown.number(one.n),
-                 f"/?{query_string([('q', ' '.join([*typed, one.mot]))])}")
-        for one in result.mots
+        Proposal(" ".join([*words_before, word.mot]), translate("mot · ", "word · ") + formats.number(word.n),
+                 f"/?{query_string([('q', ' '.join([*words_before, word.mot]))])}")
+        for word in result.mots
     ]  # fmt: skip
     return proposals
 
 
 PAGES: Final = (
     WebRoute(
-        "/", "explorateur", explorer_page.explorer, parameters=_SEARCHED, pairs=_PAIRS,
+        "/", "explorateur", explorer_page.explorer, parameters=_SEARCHED, pairs=_MOST_PAIRS,
         menu=Text("Explorer", "Explore"), below="/societes/", place=10,
     ),
     WebRoute(
-        "/chiffres", "chiffres", explorer_page.figures, parameters=_SEARCHED, pairs=_PAIRS, closed=True
+        "/chiffres", "chiffres", explorer_page.figures, parameters=_SEARCHED, pairs=_MOST_PAIRS, closed=True
     ),
     WebRoute("/propositions", "propositions", proposals, closed=True),
 )  # fmt: skip

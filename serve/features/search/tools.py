@@ -1,4 +1,4 @@
-"""Tools that search: how many companies match, which, and by which values; completions of a text."""
+"""The tools that search: total, page of companies, counts by dimension, completions of a text."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -7,129 +7,135 @@ from typing import Any, Final
 from quota.plans import Plan
 from serve.access import admission
 from serve.access.call import Request, Result
-from serve.contract.company_answers import Recherche
 from serve.contract.parameters import LIMIT, OFFSET, TRI, Q
+from serve.features.search.answers import Recherche
 from serve.features.search.societes import societes
 from serve.request.reader import Pairs
-from serve.surfaces.mcp import arguments, results, tool_list
+from serve.surfaces.mcp import arguments, results
 from serve.surfaces.mcp.pruning import ToolObject
 from serve.surfaces.mcp.results import ToolResult
 from serve.surfaces.mcp.tool_list import OperationTool, Tool
 
-_OF_THE_PLAN: Final = (
+# The keys of a search that the tools leave out: those about the plan, and French labels.
+_LEFT_OUT: Final = (
     "plafond_resultats", "tronque", "restantes", "coordonnees", "apercu", "libelle"
 )  # fmt: skip
-SEARCH: Final = ToolObject(Recherche, _OF_THE_PLAN)
+# The answers of the tools: a page, and a total alone.
+SEARCH: Final = ToolObject(Recherche, _LEFT_OUT)
 COUNT: Final = ToolObject(
-    Recherche, (*_OF_THE_PLAN, "limit", "offset", "visibles", "societes", "noms_trouves")
+    Recherche, (*_LEFT_OUT, "limit", "offset", "visibles", "societes", "noms_trouves")
 )
 
-_NOTHING_FOUND: Final = "Nothing matches all of it."
+# The parts of the advice for a search that matches no company.
+_NOTHING_FOUND: Final = "No company matches all arguments."
 
 _NO_SUCH_TEXT: Final = (
-    " q is found as it stands in the name, without regard to case and accents (no synonyms, no "
-    "typing errors): try a shorter piece, or one distinctive word."
+    " q must occur in the name as written, without regard to case and accents (synonyms and typing "
+    "errors do not match): try a shorter part, or one distinctive word."
 )
 
 _LEAVE_OUT_FILTERS: Final = (
-    " Leave out a filter; a bound on turnover or headcount leaves out companies that publish none."
+    " Leave out a filter; a bound on turnover or headcount excludes companies that publish none."
 )
 
 
 async def search(call: Request) -> ToolResult:
-    """A page of compact rows, with the exact total."""
+    """A page of companies with few fields, as many as fit, with the exact total."""
     result, answer = await _search(call, arguments.clamp_limit)
     document = {
         **SEARCH.document(answer, call.context.product),
         "generation": call.trace.generation,
     }
     companies = document["societes"]
-    rows = results.longest_fitting(companies, lambda some: {**document, "societes": some})
-    shown = {**document, "societes": rows}
-    after = document["offset"] + len(rows)
-    if rows and after < answer.visibles and not answer.apercu:
-        shown["offset_suivant"] = after
-    if named := document.get("noms_trouves"):
+    next_slug = call.caller.plan.suivant
+    next_plan = call.context.plans[next_slug] if next_slug else None
+    if note := _note(call, answer, len(companies), next_plan):
+        document["note"] = note
+    rows = results.longest_fitting(companies, lambda shown: {**document, "societes": shown})
+    page = {**document, "societes": rows}
+    next_offset = document["offset"] + len(rows)
+    if rows and next_offset < answer.visibles and not answer.apercu:
+        page["offset_suivant"] = next_offset
+    if former_names := document.get("noms_trouves"):  # only those of the rows that fit
         keys = {f"{row['iso2']}:{row['id']}" for row in rows}
-        shown["noms_trouves"] = {key: name for key, name in named.items() if key in keys}
-    following = call.caller.plan.suivant
-    plan = call.context.plans[following] if following else None
-    if note := _note(call, answer, len(companies), plan):
-        shown["note"] = note
-    return results.tool_result(result, shown)
+        page["noms_trouves"] = {key: name for key, name in former_names.items() if key in keys}
+    return results.tool_result(result, page)
 
 
 async def count(call: Request) -> ToolResult:
-    """The exact total alone."""
+    """The exact total of a search, without companies."""
     result, answer = await _search(call, lambda pairs: [*pairs, ("limit", "1")])
     note = {} if answer.total else {"note": _advice(call)}
     return results.tool_result(result, COUNT.document(answer, call.context.product) | note)
 
 
-def counts(_call: Request, answer: dict[str, Any]) -> dict[str, Any]:
-    """The counts by dimension, as many values as fit; the others are in `autres`."""
+def fit_counts(_call: Request, answer: dict[str, Any]) -> dict[str, Any]:
+    """The counts by dimension, with as many values as fit; `autres` is the sum of the other values."""
     entries = [
         (name, _value_count(entry))
         for name, counted in answer["repartitions"].items()
         for entry in counted
     ]
 
-    def document(shown: list[Any]) -> dict[str, Any]:
+    def document(fitting: list[Any]) -> dict[str, Any]:
+        """The answer with only these entries: pairs of a dimension and a value with its count."""
         counted: dict[str, list[Any]] = {name: [] for name in answer["repartitions"]}
-        for name, entry in shown:
+        for name, entry in fitting:
             counted[name].append(entry)
-        left = {name: answer["total"] - sum(one["n"] for one in counted[name]) for name in counted}
-        others = {name: n for name, n in left.items() if n}
-        return {**answer, "repartitions": counted, "autres": others}
+        others = {
+            name: answer["total"] - sum(entry["n"] for entry in counted[name]) for name in counted
+        }
+        autres = {name: number for name, number in others.items() if number}
+        return {**answer, "repartitions": counted, "autres": autres}
 
-    shown = results.longest_fitting(entries, document)
-    if len(shown) == len(entries):
-        return document(shown)
-    note = "Not every value fits; ask for fewer dimensions at a time, or a smaller `limite`."
-    return {**document(shown), "note": note}
+    fitting = results.longest_fitting(entries, document)
+    if len(fitting) == len(entries):
+        return document(fitting)
+    note = "Not every value fits; request fewer dimensions at a time, or a smaller `limite`."
+    return {**document(fitting), "note": note}
 
 
 def _value_count(entry: dict[str, Any]) -> dict[str, Any]:
-    """A value, with its English label if that says more."""
-    says_more = entry["libelle_en"] != entry["valeur"]
-    return entry if says_more else {"valeur": entry["valeur"], "n": entry["n"]}
+    """A value and its count, with the labels unless the English label is the value itself."""
+    has_own_label = entry["libelle_en"] != entry["valeur"]
+    return entry if has_own_label else {"valeur": entry["valeur"], "n": entry["n"]}
 
 
 async def _search(
     call: Request, adapt: Callable[[Pairs], Pairs]
 ) -> tuple[Result[Recherche], Recherche]:
-    """The result of the route for the arguments, once `adapt` has changed them."""
+    """The result of /api/v1/societes for the arguments after `adapt` has changed them."""
     await admission.admit(call)
     adapted = replace(call, read=lambda: adapt(call.pairs))
     result = await admission.perform(adapted, societes)
-    assert result.content is not None  # without If-None-Match there is no 304
+    assert result.content is not None  # None only in a 304, which needs If-None-Match
     return result, result.content
 
 
 def _advice(call: Request) -> str:
-    """Advice for a search without a company, by the arguments that it has."""
-    given = {name for name, text in call.pairs if text.strip()}
-    text = _NO_SUCH_TEXT if Q.name in given else ""
-    filters = given - {Q.name, TRI.name, LIMIT.name, OFFSET.name}
+    """Advice for a search that matches no company, by its arguments."""
+    filled = {name for name, text in call.pairs if text.strip()}
+    text = _NO_SUCH_TEXT if Q.name in filled else ""
+    filters = filled - {Q.name, TRI.name, LIMIT.name, OFFSET.name}
     return f"{_NOTHING_FOUND}{text}{_LEAVE_OUT_FILTERS if filters else ''}"
 
 
-def _note(call: Request, result: Recherche, rows: int, following: Plan | None) -> str:
-    """Advice on what to do next, or ""."""
+def _note(call: Request, result: Recherche, rows: int, next_plan: Plan | None) -> str:
+    """Advice for the next call after a page with `rows` rows, or ""; `next_plan` is the plan above the caller's."""
     if not result.total:
         return _advice(call)
     if not rows and int(result.offset):
         return f"The offset is past the {result.visibles} companies that can be paged through."
     if not result.tronque:
         return ""
-    more = (
-        f"; the next plan, {following.nom_en} ({following.slug}), shows "
-        f"{following.resultats_par_recherche}"
-        if following
+    upgrade = (
+        f"; the next plan, {next_plan.nom_en} ({next_plan.slug}), shows "
+        f"{next_plan.resultats_par_recherche}"
+        if next_plan
         else ""
     )
     return (
-        f"The plan shows {result.visibles} of {result.total} companies{more}. The total is "
+        f"The plan shows {result.visibles} of {result.total} companies{upgrade}. The total is "
         "exact; narrow the search or change `tri` to see others."
     )
 
@@ -139,23 +145,24 @@ TOOLS: Final = (
         "count_companies",
         count,
         COUNT,
-        tool_list.NOTE,
-        arguments.SCOPE,
+        arguments=arguments.SCOPE,
         place=50,
         quotes=False,
     ),
     OperationTool("suggest", without=("q", "secteur", "libelle"), place=60, quotes=False),
     OperationTool(
-        "break_down_companies", without=("libelle",), nulls=("valeur",), adapt=counts, place=70
+        "break_down_companies", without=("libelle",), nulls=("valeur",), adapt=fit_counts, place=70
     ),
     Tool(
         "search_companies",
         search,
         SEARCH,
         {
-            "generation": {"type": "string", "description": "The `depuis` of changes, later."},
+            "generation": {
+                "type": "string",
+                "description": "Send it later as `depuis` to get the changes.",
+            },
             "offset_suivant": {"type": "integer", "description": "The offset of the next page."},
-            **tool_list.NOTE,
         },
         arguments.SEARCH,
         brief=False,

@@ -1,4 +1,4 @@
-"""The answers of the checks of a service."""
+"""The objects of /healthz and /readyz; `texts.csv` has the meaning of each field."""
 
 from collections.abc import Sequence
 from typing import Annotated

@@ -1,7 +1,7 @@
-"""The operations of the service.
+"""Routes of the state of the service.
 
 /healthz: the process is alive. /readyz: it has data to answer from, and counters for accounts (contract G10).
-Both must answer while nothing is published, so they read the status of the generations and no generation.
+Both must answer when nothing is published, so they read the status of the generations and not a generation.
 """
 
 from typing import Final
@@ -18,11 +18,11 @@ async def healthz(_request: Request) -> Response:
 
 
 async def readyz(request: Request) -> Response:
-    """200 as long as anything is served and, after a start, is in memory; names a generation that is refused."""
+    """200 with the served and the refused generation; 503 before a generation is in memory and the store was opened."""
     status, lang = request.context.published.status, request.lang
     if status.generation is None:
         return error_response(ApiError("indisponible", "sans_generation"), lang)
-    # A later failure of the store is no reason to turn visitors away.
+    # The store must have been opened once; if it fails later, visitors are still served.
     if not request.context.holder.is_open:
         return error_response(ApiError("indisponible", "magasin_ferme"), lang)
     if status.is_reading:

@@ -1,7 +1,7 @@
-"""The pages of the service.
+"""Pages about the service and its operator.
 
-/statut: the data served now, since when, how old they are, and the last publications. /mentions-legales: who operates
-the service, how to reach them, how personal data are used; /confidentialite leads there.
+/statut: the served data, since when they are served, how old they are, and the last publications. /mentions-legales:
+who operates the service, how to reach the operator, how personal data are used. /confidentialite redirects there.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,18 +18,23 @@ from serve.surfaces.site.render import page, see_other
 from shards.generations import change_steps
 from shards.generations.change_steps import ChangeCounts, ChangeStep
 
-_PUBLICATIONS: Final = 5
+_SHOWN_PUBLICATIONS: Final = 5  # on /statut
 
 
 class Publication(NamedTuple):
-    """A generation that took the place of another: its changes, and the countries whose files became newer."""
+    """A generation that replaced another generation.
+
+    Attributes:
+        counts: the changes of all countries.
+        dates: each country whose files have a new date: its code, the old date and the new date.
+    """
 
     counts: ChangeCounts
     dates: Sequence[tuple[str, str | None, str]]
 
 
 async def status(request: PageRequest) -> Response:
-    """The state of the service.
+    """The page of the state of the service: the served data, their dates, and the last publications.
 
     Raises:
         ApiError: 503: there is no generation.
@@ -37,47 +42,49 @@ async def status(request: PageRequest) -> Response:
     published = request.server.published
     with published.lease() as generation:
         request.trace.generation = generation.id
-        now = published.status
-        assert now.since  # something is published, for it is leased
+        current = published.status
+        assert current.since  # set, because only a published generation can be leased
         reference = generation.reference
-        counts = {one.iso2: reference.societes(one.iso2) for one in reference.pays}
+        counts = {country.iso2: reference.societes(country.iso2) for country in reference.pays}
         steps = change_steps.history(generation.steps, generation.id)
         return page(
             request, "status.html",
-            since=now.since,
+            since=current.since,
             started=request.context.started,
-            missing=now.missing,
+            missing=current.missing,
             sources=generation.sources,
             total=reference.total,
-            pays=sorted(reference.pays, key=lambda one: -counts[one.iso2]),
+            pays=sorted(reference.pays, key=lambda country: -counts[country.iso2]),
             counts=counts,
             ages={
-                iso2: formatting.age_class(one.date, request.now.year)
-                for iso2, one in generation.sources.items()
+                iso2: formatting.age_class(source.date, request.now.year)
+                for iso2, source in generation.sources.items()
                 if counts.get(iso2)
             },
-            publications=list(map(_publication, islice(steps, _PUBLICATIONS))),
+            publications=list(map(_publication, islice(steps, _SHOWN_PUBLICATIONS))),
             names=formatting.labels(request, reference),
         )  # fmt: skip
 
 
 def _publication(step: ChangeStep) -> Publication:
+    """A step from one generation to the next, with the countries whose files have a new date."""
     dates = [
-        (iso2, before, after)
-        for iso2, (before, after) in step.dates.items()
-        if after and after != before
+        (iso2, old_date, new_date)
+        for iso2, (old_date, new_date) in step.dates.items()
+        if new_date and new_date != old_date
     ]
-    return Publication(_sum(step.counts.values()), dates)
+    return Publication(_sum_counts(step.counts.values()), dates)
 
 
-def _sum(counts: Iterable[ChangeCounts]) -> ChangeCounts:
+def _sum_counts(counts: Iterable[ChangeCounts]) -> ChangeCounts:
+    """The changes of several countries together."""
     return ChangeCounts(*map(sum, zip(*counts, strict=True)))
 
 
 async def legal_notice(request: PageRequest) -> Response:
-    """The legal notice from the section `[editeur]` of the settings.
+    """The legal notice, with the section `[editeur]` of the settings.
 
-    Cookies, and how long data are kept, are those of the program.
+    The cookies and storage times come from the constants of the program, so the text stays true.
     """
     config, secure = request.server.config, request.context.is_secure
     days = {
@@ -89,7 +96,7 @@ async def legal_notice(request: PageRequest) -> Response:
         request, "legal.html",
         editor=config.editeur,
         contact=config.operator_address,
-        cookies={kind: (cookies.name(kind, secure=secure), last) for kind, last in days.items()},
+        cookies={kind: (cookies.name(kind, secure=secure), lifetime) for kind, lifetime in days.items()},
         links={kind: seconds // 86_400 for kind, seconds in tickets.LASTS_S.items()},
         key_days=activity.KEPT_DAYS,
         list_days=lists.LASTS_S // 86_400,
@@ -97,12 +104,12 @@ async def legal_notice(request: PageRequest) -> Response:
 
 
 async def privacy(_request: PageRequest) -> Response:
-    """A redirect to what the legal notice says of personal data: people type this address, and others print it."""
+    """Redirect to the legal notice on personal data: people type this address, and other sites print it."""
     return see_other("/mentions-legales#confidentialite")
 
 
 PAGES: Final = (
     WebRoute("/statut", "statut", status, menu=Text("Statut", "Status"), place=60),
-    WebRoute("/mentions-legales", "mentions-legales", legal_notice, kept=True),
+    WebRoute("/mentions-legales", "mentions-legales", legal_notice, cached=True),
     WebRoute("/confidentialite", "confidentialite", privacy),
 )

@@ -1,9 +1,8 @@
-"""The pages /llms.txt (a summary of the service for language models) and /llms-full.txt (everything).
+"""The pages /llms.txt (a summary of the service for language models) and /llms-full.txt (the complete description).
 
-They are made from what the server itself uses: plans, limits, the parameters and operations of
-/openapi.json, the tools. The form is that of llmstxt.org: a title, a quoted summary, a few paragraphs,
-then sections of links. The text of /llms-full.txt is also served at /docs if the client prefers
-Markdown.
+The pages are made from the declarations of the server: plans, limits, the parameters and operations of /openapi.json,
+the tools. The format is llmstxt.org: a title, a quoted summary, a few paragraphs, then sections of links. /docs returns
+the text of /llms-full.txt if the client prefers Markdown.
 """
 
 from collections.abc import Iterator, Mapping
@@ -24,13 +23,16 @@ from serve.surfaces.mcp.arguments import MOST_ROWS
 from serve.surfaces.mcp.results import LARGEST
 from serve.surfaces.mcp.tool_list import Tool, tools
 
+# The headers of /docs.md.
 _MARKDOWN: Final = {"Content-Type": "text/markdown; charset=utf-8", "Vary": "Accept"}
-# Every client shows this type, and none offers to save it.
+# The headers of /llms.txt and /llms-full.txt. Browsers show a page of this type, and offer to save one of Markdown.
 _PLAIN: Final = {"Content-Type": "text/plain; charset=utf-8"}
 
-# Kinds of operations that the summary names in sections of their own.
+# Kinds of operations that the list in /llms.txt leaves out, because other lines of the page link to them.
 _ELSEWHERE: Final = ("tools", "document", "check", "metrics")
 
+# The text of /llms.txt, and its parts that depend on the operations of the product: exports of files, tools, sources,
+# the state of the service.
 _FILES: Final = ", and as files of whole searches (`/api/v1/export`: xlsx, csv, ndjson, parquet)"
 _SUMMARY: Final = """\
 # European companies
@@ -43,15 +45,15 @@ Names of fields, labels and messages are French: `pays` country, `secteur` secto
 company, `nom` name, `effectif` headcount, `ca_eur` turnover in euros, `comptes` statements, `etat`
 state of a company: `active`, `procedure` (insolvency, liquidation), `cessee` (ceased), `inconnu`.
 
-Without a key a call is a visitor's: {visitor}. With `Authorization: Bearer <key>` it is that of an
-organisation's plan, the first of which is free: {free}. Larger plans: {larger}.
-Keys of some plans need the API tool, an option for a year: {tool};
-without it they are served like those of the free plan. Totals are exact on every plan; `ids` shows all
-companies that you have matched. A search is one call and costs no credits; a record with its statements costs
-{prix.fiche} credits, once a month for the same company, one without statements none; lists are free. A wrong
-value is an error that names it and suggests others: nothing is ignored.
+Without a key a call is a visitor's: {visitor}. With `Authorization: Bearer <key>` it has the rights of
+an organisation's plan. The first plan is free: {free}. Larger plans: {larger}.
+Keys of some plans need the API tool, a yearly option: {tool};
+without it they are served like keys of the free plan. Totals are exact on every plan; `ids` shows all
+companies that you have matched. A search is one call and costs no credits. A record with statements costs
+{prix.fiche} credits, once a month for the same company; a record without statements costs none. Lists are free. A
+wrong value is an error that names the value and suggests others: nothing is ignored.
 
-{models}Whoever shows the data owes the attributions of the registers in them{sources}: {attributions}.
+{models}Whoever shows the data must show the attributions of their registers{sources}: {attributions}.
 
 ## API
 
@@ -70,8 +72,8 @@ value is an error that names it and suggests others: nothing is ignored.
 _AS_TOOLS: Final = ", as tools for language models\n> (MCP)"
 _MODELS: Final = """\
 Language models use the tools of `{base}/api/mcp` (Model Context Protocol, Streamable HTTP, POST
-only, revisions 2026-07-28 and 2025-11-25, the key optional as above): {tools}. A search shows
-{rows} companies at most, and no answer is larger than {size} KiB.
+only, revisions 2026-07-28 and 2025-11-25, with or without a key as above): {tools}. A search shows
+at most {rows} companies, and no answer is larger than {size} KiB.
 
 """
 _SOURCES: Final = ", with the dates of their files\n(`{base}/api/v1/sources`)"
@@ -84,21 +86,21 @@ def make_pages(product: Product, base_url: str, debit: BurstLimits) -> Mapping[s
     """The pages by path.
 
     Args:
-        base_url: the beginning of links; "" makes them relative to the host.
+        base_url: the beginning of links; "" for links relative to the host.
         debit: the burst limits of this server.
     """
-    whole = full_text(product, base_url, debit).encode()
+    full = full_text(product, base_url, debit).encode()
     return {
         "llms.txt": Response(200, summary(product, base_url).encode(), _PLAIN),
-        "llms-full.txt": Response(200, whole, _PLAIN),
-        "docs.md": Response(200, whole, _MARKDOWN),
+        "llms-full.txt": Response(200, full, _PLAIN),
+        "docs.md": Response(200, full, _MARKDOWN),
     }
 
 
 def summary(product: Product, base_url: str) -> str:
-    """The text of /llms.txt."""
-    known = plans.load()
-    larger = [plan for plan in known.values() if plan.prix_annuel_eur]
+    """The text of /llms.txt, a short guide for language models that use this server."""
+    all_plans = plans.load()
+    larger = [plan for plan in all_plans.values() if plan.prix_annuel_eur]
     served_tools = ", ".join(f"`{name}`" for name in tools(product))
     has_tools = product.operation("callTool") is not None
     models = _MODELS.format(base=base_url, tools=served_tools, rows=MOST_ROWS, size=LARGEST // 1024)
@@ -106,68 +108,70 @@ def summary(product: Product, base_url: str) -> str:
         base=base_url,
         as_tools=_AS_TOOLS if has_tools else "",
         files=_FILES if product.operation("exportCompanies") else "",
-        visitor=_figures(known["visiteur"]),
-        free=_figures(known["free"]),
-        larger="; ".join(f"{plan.nom_en} ({_figures(plan)})" for plan in larger),
-        tool=tool_prices(known),
+        visitor=_plan_rights(all_plans["visiteur"]),
+        free=_plan_rights(all_plans["free"]),
+        larger="; ".join(f"{plan.nom_en} ({_plan_rights(plan)})" for plan in larger),
+        tool=tool_prices(all_plans),
         operations="\n".join(_summaries(product, base_url)),
         models=models if has_tools else "",
         sources=_SOURCES.format(base=base_url) if product.operation("listSources") else "",
         ready=_READY.format(base=base_url) if product.operation("checkReady") else "",
         attributions="; ".join(
-            one.attribution["en"].removeprefix("Source: ") for one in seed_tables.attributions()
+            source.attribution["en"].removeprefix("Source: ")
+            for source in seed_tables.attributions()
         ),
     )
 
 
 def _summaries(product: Product, base_url: str) -> Iterator[str]:
-    """A line for each operation of the API, with a link to an answer where it needs no key."""
+    """A line for each operation of the API, with a link to an example of its answer if the answer needs no key."""
     for operation in product.operations:
-        # A body that says the same as a query adds nothing.
-        again = operation.method == "POST" and operation.kind != "body"
-        below = operation.kind == "reconciliation" and operation.variables
-        if operation.kind in _ELSEWHERE or again or below:
+        # The same operation with its parameters in a body is left out, and so are the paths that the line of
+        # reconciliation lists.
+        is_repeated = operation.method == "POST" and operation.kind != "body"
+        is_part = operation.kind == "reconciliation" and operation.variables
+        if operation.kind in _ELSEWHERE or is_repeated or is_part:
             continue
-        example = manual(product).references["en"].operations[operation.id].request.target
-        shown = (
+        example_url = manual(product).references["en"].operations[operation.id].request.target
+        can_be_linked = (
             operation.method == "GET" and operation.key != "required" and not operation.variables
         )
-        link = example if shown else f"/openapi.json#{operation.id}"
-        named = component_name(operation.answer)
-        said = component_schema(operation.answer, "en")["description"] if named else ""
+        link = example_url if can_be_linked else f"/openapi.json#{operation.id}"
+        has_name = component_name(operation.answer)
+        answer = component_schema(operation.answer, "en")["description"] if has_name else ""
         call = f"`{operation.method} {operation.path}`"
         if operation.kind == "reconciliation":
             call += f", below it {', '.join(_paths_below(product, operation.path))}"
-        yield f"- [{operation.summary.en}]({base_url}{link}): {call}{said and '. '}{said.removesuffix('.')}"
+        yield f"- [{operation.summary.en}]({base_url}{link}): {call}{answer and '. '}{answer.removesuffix('.')}"
 
 
 def _paths_below(product: Product, path: str) -> Iterator[str]:
-    """The paths that begin with another one, without that beginning."""
+    """The GET paths below `path`, without `path`."""
     for operation in product.operations:
         if operation.method == "GET" and operation.path.startswith(f"{path}/"):
             yield f"`{operation.path.removeprefix(path)}`"
 
 
 def full_text(product: Product, base_url: str, debit: BurstLimits) -> str:
-    """The text of /llms-full.txt."""
+    """The text of /llms-full.txt: the introduction of the OpenAPI document, all operations and all tools."""
     described = document.document(product, base_url, debit)
     parts = [
         f"# {described['info']['title']}: the whole description\n\n"
         f"> {described['info']['summary']} A shorter one: {base_url}/llms.txt\n",
         described["info"]["description"],
         "## Operations\n",
-        *_operations(described),
+        *_operation_sections(described),
     ]
     if product.operation("callTool"):
         parts += [
             f"## Tools of {base_url}/api/mcp\n",
-            *(_tool(tool) for tool in tools(product).values()),
+            *(_tool_section(tool) for tool in tools(product).values()),
         ]
     return "\n".join(parts)
 
 
-def _figures(plan: Plan) -> str:
-    """The rights of a plan, in the order of §8.1."""
+def _plan_rights(plan: Plan) -> str:
+    """The rights and the price of a plan in a few words, in the order of §8.1."""
     rights = [
         f"{plan.resultats_par_recherche:,} companies per search",
         f"{plan.appels_api_par_jour:,} calls a day" if plan.appels_api_par_jour else "",
@@ -181,54 +185,59 @@ def _figures(plan: Plan) -> str:
     return ", ".join(right for right in rights if right) + price
 
 
-def _operations(described: Mapping[str, Any]) -> Iterator[str]:
-    first: dict[str, str] = {}
+def _operation_sections(described: Mapping[str, Any]) -> Iterator[str]:
+    """The section of each operation; descriptions of parameters that recur are replaced by references."""
+    first_titles: dict[str, str] = {}
     for path, operations in described["paths"].items():
         for method, operation in operations.items():
             title = f"{method.upper()} {path}"
-            lines = dict(_parameters(operation, described["components"]["parameters"]))
+            lines = dict(_parameter_lines(operation, described["components"]["parameters"]))
             parts = [
                 f"### {title}\n",
                 f"{_sentence(operation['summary'])} {operation['description']}\n",
-                *_said_once(lines, title, first),
+                *_drop_repeated(lines, title, first_titles),
                 f"\nAnswers with {', '.join(operation['responses'])}.\n",
             ]
             yield "\n".join(parts)
 
 
-def _said_once(lines: Mapping[str, str], title: str, first: dict[str, str]) -> Iterator[str]:
-    """The lines of parameters; those that stand under an earlier operation are named together.
+def _drop_repeated(
+    lines: Mapping[str, str], title: str, first_titles: dict[str, str]
+) -> Iterator[str]:
+    """The lines of parameters; lines that an earlier operation already has become references to that operation.
 
     Args:
         lines: the line of each parameter.
-        first: the operation under which a line stands; those of `title` are added.
+        title: the operation, as its section names it.
+        first_titles: the title of the first operation with each line; new lines are added with `title`.
     """
-    earlier: dict[str, list[str]] = {}
+    names_by_title: dict[str, list[str]] = {}
     for name, line in lines.items():
-        if (where := first.setdefault(line, title)) == title:
+        if (first_title := first_titles.setdefault(line, title)) == title:
             yield line
         else:
-            earlier.setdefault(where, []).append(f"`{name}`")
-    for where, names in earlier.items():
-        yield f"- {', '.join(names)}: as for {where}"
+            names_by_title.setdefault(first_title, []).append(f"`{name}`")
+    for first_title, names in names_by_title.items():
+        yield f"- {', '.join(names)}: as for {first_title}"
 
 
 def _sentence(text: str) -> str:
+    """A summary as a sentence: with a full stop, unless it is a question."""
     return text if text.endswith("?") else f"{text}."
 
 
-def _parameters(
-    operation: Mapping[str, Any], named: Mapping[str, Any]
+def _parameter_lines(
+    operation: Mapping[str, Any], components: Mapping[str, Any]
 ) -> Iterator[tuple[str, str]]:
-    """The name and the line of each parameter of an operation, headers left out."""
+    """The name and the line of each parameter of an operation, without headers."""
     for reference in operation["parameters"]:
         parameter = (
-            named[reference["$ref"].rpartition("/")[2]] if "$ref" in reference else reference
+            components[reference["$ref"].rpartition("/")[2]] if "$ref" in reference else reference
         )
         if parameter["in"] != "header":
             schema = parameter["schema"]
             limits = [
-                f"{said} {schema[name]}" for name, said in _LIMIT_WORDS.items() if name in schema
+                f"{words} {schema[name]}" for name, words in _LIMIT_WORDS.items() if name in schema
             ]
             example = [f"example `{parameter['example']}`"] if "example" in parameter else []
             facts = f" ({'; '.join(example + limits)})" if example + limits else ""
@@ -236,7 +245,7 @@ def _parameters(
             yield parameter["name"], line
 
 
-# The limits that fit into a line; /openapi.json has the patterns and the long lists of words.
+# The limits that fit into a line; /openapi.json also has patterns and long lists of values.
 _LIMIT_WORDS: Final = {
     "default": "default",
     "minimum": "at least",
@@ -245,13 +254,14 @@ _LIMIT_WORDS: Final = {
 }
 
 
-def _tool(tool: Tool) -> str:
+def _tool_section(tool: Tool) -> str:
+    """The section of a tool, with a line for each argument."""
     schema = tool.definition["inputSchema"]
     arguments = schema.get("properties", {})
     required = schema.get("required", [])
     lines = [
         f"- `{name}`{' (required)' if name in required else ''}: "
-        f"{one.get('description', 'as for search_companies')}\n"
-        for name, one in arguments.items()
+        f"{argument.get('description', 'as for search_companies')}\n"
+        for name, argument in arguments.items()
     ]
     return f"### {tool.name}\n\n{tool.title}. {tool.description}\n\n" + "".join(lines)

@@ -1,8 +1,8 @@
-"""The documentation for people: guides, the reference, and a search of both.
+"""The documentation for people: guides, the reference, and a search over guides and reference.
 
 The text of a guide is its template, `templates/docs/guides/{slug}.html` of the feature or surface that declares it,
-with its title and summary in `texts.csv` there. The search has names, titles and descriptions, folded as the names of
-companies are: a few hundred entries, which are gathered when the server starts.
+with its title and summary in `texts.csv` there. The search looks in names, titles and descriptions, folded like the
+names of companies: a few hundred entries, collected when the server starts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,8 +16,9 @@ from serve.surfaces.docs import document, reference
 from serve.surfaces.docs.reference import ManualReference, ObjectPage, ValueRow
 from shards.codec.folding import fold
 
-MOST_HITS: Final = 30
+MOST_HITS: Final = 30  # hits that the page of a search lists
 
+# A page or an object of the reference.
 P = TypeVar("P")
 
 
@@ -33,21 +34,21 @@ class Guide(NamedTuple):
 def guides_of(product: Product) -> dict[str, Guide]:
     """The guides of a product by slug, in their order."""
     parts = (*product.features, *product.surfaces)
-    places = {slug: place for part in parts for slug, place in part.guides.items()}
+    positions = {slug: position for part in parts for slug, position in part.guides.items()}
     texts = feature_texts()
     return {
         slug: Guide(slug, texts[slug, "guide"], texts[slug, "summary"])
-        for slug in sorted(places, key=lambda slug: places[slug])
+        for slug in sorted(positions, key=lambda slug: positions[slug])
     }
 
 
 class ManualEntry(NamedTuple):
-    """What can be found: a page or a part of one.
+    """An entry of the search: a page or a part of a page.
 
     Attributes:
         kind: `guide`, `route`, `objet`, `champ`, `parametre`, `erreur` or `entete`.
         titles, texts: French and English.
-        words: the folded title, and everything that is searched.
+        words: the folded titles, and the folded text of all titles and texts, which the search compares.
     """
 
     kind: str
@@ -58,7 +59,7 @@ class ManualEntry(NamedTuple):
 
 
 class Manual(NamedTuple):
-    """The pages of the reference by language, and what the search of the documentation knows."""
+    """The pages of the reference by language, and the entries of the search."""
 
     references: Mapping[Lang, ManualReference]
     entries: tuple[ManualEntry, ...]
@@ -66,7 +67,7 @@ class Manual(NamedTuple):
 
 @cache
 def manual(product: Product) -> Manual:
-    """The documentation; neither address nor limits of a server are in it, so that there is one for all."""
+    """The documentation, which does not depend on the address or the limits of a server."""
     languages: tuple[Lang, ...] = get_args(Lang)
     pages = {lang: reference.reference(document.document(product, lang=lang)) for lang in languages}
     return Manual(pages, entries(guides_of(product).values(), pages["fr"], pages["en"]))
@@ -78,80 +79,96 @@ def manual(product: Product) -> Manual:
 def entries(
     guides: Iterable[Guide], french: ManualReference, english: ManualReference
 ) -> tuple[ManualEntry, ...]:
-    """Everything that can be found, pages before their parts."""
-    return tuple(_entries(guides, french, english))
+    """The entries of the search, pages before their parts."""
+    return tuple(_all_entries(guides, french, english))
 
 
-def find(known: Iterable[ManualEntry], text: str) -> list[ManualEntry]:
-    """The entries that have every word of `text`: by name first, then by title, then by description."""
-    wanted = fold(text).split()
-    if not wanted:
+def find(manual_entries: Iterable[ManualEntry], text: str) -> list[ManualEntry]:
+    """Entries with every word of `text`: matches of a complete title first, then in titles, then in descriptions."""
+    words = fold(text).split()
+    if not words:
         return []
-    found = [one for one in known if all(word in one.words[1] for word in wanted)]
-    return sorted(found, key=lambda one: _rank(one, wanted))
+    # `words[0]` of an entry is its folded titles, `words[1]` all its folded texts.
+    hits = [entry for entry in manual_entries if all(word in entry.words[1] for word in words)]
+    return sorted(hits, key=lambda entry: _rank(entry, words))
 
 
-def _rank(entry: ManualEntry, wanted: list[str]) -> int:
-    """0 for a title that is the text, 1 for one that begins with it, 2 where it has all words, else 3."""
-    title, text = entry.words[0], " ".join(wanted)
+def _rank(entry: ManualEntry, words: list[str]) -> int:
+    """0 if a title is the text, 1 if a title begins with it, 2 if the titles have all words, else 3."""
+    title, text = entry.words[0], " ".join(words)
     if text in title.split("\n"):
         return 0
-    if any(one.startswith(text) for one in title.split("\n")):
+    if any(line.startswith(text) for line in title.split("\n")):
         return 1
-    return 2 if all(word in title for word in wanted) else 3
+    return 2 if all(word in title for word in words) else 3
 
 
-def _entry(
-    kind: str, path: str, titles: tuple[str, str], texts: tuple[str, str], more: str = ""
+def _make_entry(
+    kind: str, path: str, titles: tuple[str, str], texts: tuple[str, str], hidden_text: str = ""
 ) -> ManualEntry:
-    title = "\n".join(fold(one) for one in titles)
-    return ManualEntry(kind, path, titles, texts, (title, fold(" ".join((*titles, *texts, more)))))
+    """An entry of the search; `hidden_text` is searched too, but not shown."""
+    title = "\n".join(fold(title) for title in titles)
+    return ManualEntry(
+        kind, path, titles, texts, (title, fold(" ".join((*titles, *texts, hidden_text))))
+    )
 
 
-def _entries(
+def _all_entries(
     guides: Iterable[Guide], french: ManualReference, english: ManualReference
 ) -> Iterator[ManualEntry]:
+    """The entries of guides, operations, objects, errors and headers, then of parameters and fields."""
     for guide in guides:
-        yield _entry("guide", f"/docs/guides/{guide.slug}", guide.title, guide.summary, guide.slug)
-    for fr, en in _pairs(french.operations, english.operations):
-        more = f"{en.method} {en.path} {en.name}"
-        titles, texts = (fr.summary, en.summary), (fr.description, en.description)
-        yield _entry("route", f"/docs/routes/{en.name}", titles, texts, more)
-    for thing in _pairs(french.objects, english.objects):
-        yield _named_entry("objet", f"/docs/objets/{thing[1].name}", *thing)
+        yield _make_entry(
+            "guide", f"/docs/guides/{guide.slug}", guide.title, guide.summary, guide.slug
+        )
+    for french_page, english_page in _translated_pairs(french.operations, english.operations):
+        hidden_text = f"{english_page.method} {english_page.path} {english_page.name}"
+        titles, texts = (
+            (french_page.summary, english_page.summary),
+            (french_page.description, english_page.description),
+        )
+        yield _make_entry("route", f"/docs/routes/{english_page.name}", titles, texts, hidden_text)
+    for object_pair in _translated_pairs(french.objects, english.objects):
+        yield _name_entry("objet", f"/docs/objets/{object_pair[1].name}", *object_pair)
     for code, error in CODES.items():
         path = f"/docs/guides/erreurs#{code}"
-        yield _entry("erreur", path, (code, code), error.meaning, str(error.status))
+        yield _make_entry("erreur", path, (code, code), error.meaning, str(error.status))
     for name, description in english.headers.items():
         texts = (french.headers[name], description)
-        yield _entry("entete", f"/docs/guides/http#{name}", (name, name), texts)
-    yield from _parts(french, english)
+        yield _make_entry("entete", f"/docs/guides/http#{name}", (name, name), texts)
+    yield from _part_entries(french, english)
 
 
-def _parts(french: ManualReference, english: ManualReference) -> Iterator[ManualEntry]:
-    """Parameters, once each, and the fields of objects; those of errors are on the page of errors."""
-    known = set()
-    for fr, en in _pairs(french.operations, english.operations):
-        rows = zip((*fr.parameters, *fr.body), (*en.parameters, *en.body), strict=True)
-        for of_fr, of_en in rows:
-            if (of_en.name, of_en.description) not in known:
-                known.add((of_en.name, of_en.description))
-                path = f"/docs/routes/{en.name}#{of_en.name}"
-                yield _named_entry("parametre", path, of_fr, of_en)
-    for thing, known_as in _pairs(french.objects, english.objects):
-        if not known_as.name.startswith("Erreur"):
-            for row in zip(thing.values, known_as.values, strict=True):
-                yield _named_entry("champ", f"/docs/objets/{known_as.name}#{row[1].name}", *row)
+def _part_entries(french: ManualReference, english: ManualReference) -> Iterator[ManualEntry]:
+    """The entries of parameters, each once, and of fields; errors have their own page, so their fields are left out."""
+    yielded = set()
+    for french_page, english_page in _translated_pairs(french.operations, english.operations):
+        rows = zip(
+            (*french_page.parameters, *french_page.body),
+            (*english_page.parameters, *english_page.body),
+            strict=True,
+        )
+        for french_row, english_row in rows:
+            if (english_row.name, english_row.description) not in yielded:
+                yielded.add((english_row.name, english_row.description))
+                path = f"/docs/routes/{english_page.name}#{english_row.name}"
+                yield _name_entry("parametre", path, french_row, english_row)
+    for french_object, english_object in _translated_pairs(french.objects, english.objects):
+        if not english_object.name.startswith("Erreur"):
+            for row_pair in zip(french_object.values, english_object.values, strict=True):
+                yield _name_entry(
+                    "champ", f"/docs/objets/{english_object.name}#{row_pair[1].name}", *row_pair
+                )
 
 
-def _named_entry(
+def _name_entry(
     kind: str, path: str, french: ValueRow | ObjectPage, english: ValueRow | ObjectPage
 ) -> ManualEntry:
-    """What is known by its name."""
+    """An entry whose title is the name of an object or of a value, the same in both languages."""
     texts = (french.description, english.description)
-    return _entry(kind, path, (english.name, english.name), texts)
+    return _make_entry(kind, path, (english.name, english.name), texts)
 
 
-def _pairs(french: Mapping[str, P], english: Mapping[str, P]) -> Iterator[tuple[P, P]]:
-    """The pages of both languages."""
+def _translated_pairs(french: Mapping[str, P], english: Mapping[str, P]) -> Iterator[tuple[P, P]]:
+    """Each French page (a value of `french`) with the same page in English; both documents have the same order."""
     return zip(french.values(), english.values(), strict=True)

@@ -1,6 +1,6 @@
-"""The OpenAPI document as the values that pages show: its operations and its objects, with every reference resolved.
+"""The operations and objects of the OpenAPI document as values for pages, with references resolved.
 
-Pure. The document is data here, whatever route it describes: a new one has a page as soon as it is described.
+Pure. The module depends on no route: a new route has a page as soon as the document describes it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,13 +10,14 @@ from typing import Any, Final, NamedTuple
 from serve.surfaces.docs.request_example import RequestExample, request_example
 
 _JSON: Final = "application/json"
-# Of a longer pattern or list of values a reader learns nothing.
+# The most allowed values that a page lists; a longer list is left out.
 _MOST_VALUES: Final = 12
+# The keywords of JSON Schema that a page shows as limits.
 _LIMITS: Final = ("minimum", "maximum", "minLength", "maxLength", "minItems", "maxItems")
 
 
 class TypeName(NamedTuple):
-    """The type of a value: its JSON types, or the objects it may be; `many`: it is a list of them."""
+    """The type of a value: its JSON types or objects; `many` for a list of such values."""
 
     kinds: tuple[str, ...] = ()
     objects: tuple[str, ...] = ()
@@ -29,11 +30,11 @@ class ValueRow:
     """A parameter, or a property of an object.
 
     Attributes:
-        name: with the names of the objects around it, where these have no page: `sources[].licence`.
-        place: of a parameter, `query`, `path` or `header`; else "".
-        values: those it may have, if they are few.
+        name: after the names of enclosing objects without a page: `sources[].licence`.
+        place: `query`, `path` or `header` for a parameter; else "".
+        values: the allowed values, if they are few.
         limits: bounds of numbers, texts and lists by their name in JSON Schema.
-        example: as it is sent; "" for none.
+        example: as sent; "" without an example.
     """
 
     name: str
@@ -48,7 +49,7 @@ class ValueRow:
 
 
 class RecordedAnswer(NamedTuple):
-    """A recorded answer; `summary` says to what."""
+    """A recorded answer; `summary` describes its request."""
 
     summary: str
     value: Any
@@ -56,7 +57,7 @@ class RecordedAnswer(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
-    """An answer of an operation: its status, the objects that its body is, and the media types."""
+    """A response of an operation: its status, the objects of its body, its media types (`kinds`), its headers."""
 
     status: int
     objects: tuple[str, ...]
@@ -69,7 +70,7 @@ class OperationPage:
     """An operation.
 
     Attributes:
-        key: a key is needed (`required`), understood (`optional`) or not read ("").
+        key: `required`, `optional`, or "" if a key is not read.
         body: the properties of the body; `body_object` is its name.
         recorded: answers with status 200.
     """
@@ -91,7 +92,7 @@ class OperationPage:
 
 @dataclass(frozen=True, slots=True)
 class ObjectPage:
-    """An object of answers or bodies; `used_by`: the operations and the objects that have it."""
+    """An object of answers or bodies; `operations` and `objects` name those that use it."""
 
     name: str
     description: str
@@ -111,7 +112,7 @@ class ManualReference:
 
 
 def reference(document: Mapping[str, Any]) -> ManualReference:
-    """The pages of a document."""
+    """The pages of the reference, made from the OpenAPI document: operations, objects, headers, tags."""
     components = document["components"]
     operations = {
         operation["operationId"]: _operation(method, path, operation, components)
@@ -132,10 +133,14 @@ def reference(document: Mapping[str, Any]) -> ManualReference:
 def _operation(
     method: str, path: str, operation: Mapping[str, Any], components: Mapping[str, Any]
 ) -> OperationPage:
-    given = tuple(_parameter(_target(one, components)) for one in operation["parameters"])
+    """The page of an operation, from its Operation Object (OpenAPI)."""
+    parameters = tuple(
+        _parameter(_resolve(parameter, components)) for parameter in operation["parameters"]
+    )
     content = operation.get("requestBody", {}).get("content", {}).get(_JSON, {})
-    body = _target(content.get("schema", {}), components)
+    body = _resolve(content.get("schema", {}), components)
     security = operation["security"]
+    # The lowest status of success: 200, or 303 for an operation that redirects.
     success = min(status for status in operation["responses"] if status[0] in "23")
     return OperationPage(
         name=operation["operationId"],
@@ -145,12 +150,12 @@ def _operation(
         summary=operation["summary"],
         description=operation["description"],
         key="" if not security else "optional" if {} in security else "required",
-        parameters=given,
+        parameters=parameters,
         body=tuple(_properties(body)),
-        body_object=_name(content.get("schema", {})),
+        body_object=_component_name(content.get("schema", {})),
         answers=tuple(
-            _answer(int(status), _target(one, components))
-            for status, one in operation["responses"].items()
+            _answer(int(status), _resolve(response, components))
+            for status, response in operation["responses"].items()
         ),
         recorded=tuple(_recorded_answers(operation["responses"][success], components)),
         request=request_example(method.upper(), path, operation, components),
@@ -158,6 +163,7 @@ def _operation(
 
 
 def _parameter(parameter: Mapping[str, Any]) -> ValueRow:
+    """The row of a parameter, from its Parameter Object (OpenAPI)."""
     example = parameter.get("example", next(iter(parameter["schema"].get("examples", ())), ""))
     return _row(
         parameter["name"],
@@ -170,19 +176,22 @@ def _parameter(parameter: Mapping[str, Any]) -> ValueRow:
 
 
 def _answer(status: int, answer: Mapping[str, Any]) -> AnswerRow:
+    """The row of a response, from its Response Object (OpenAPI)."""
     content = answer.get("content", {})
     objects: dict[str, None] = {}
     for media in content.values():
-        objects |= dict.fromkeys(_type(media["schema"]).objects)
+        objects |= dict.fromkeys(_type_name(media["schema"]).objects)
     return AnswerRow(status, tuple(objects), tuple(content), tuple(answer.get("headers", ())))
 
 
 def _recorded_answers(
     answer: Mapping[str, Any], components: Mapping[str, Any]
 ) -> Iterator[RecordedAnswer]:
-    for one in answer.get("content", {}).get(_JSON, {}).get("examples", {}).values():
-        # A new one is recorded by a server that must start without it (`make golden`).
-        if example := components["examples"].get(_name(one)):
+    """The recorded JSON answers of a response."""
+    for example_ref in answer.get("content", {}).get(_JSON, {}).get("examples", {}).values():
+        # A document can name a new example that is not recorded yet: the server that records it starts without it
+        # (`make golden`).
+        if example := components["examples"].get(_component_name(example_ref)):
             yield RecordedAnswer(example["summary"], example["value"])
 
 
@@ -192,17 +201,23 @@ def _recorded_answers(
 def _objects(
     schemas: Mapping[str, Any], operations: Mapping[str, OperationPage]
 ) -> Mapping[str, ObjectPage]:
+    """The page of each schema, with the operations and objects that use it."""
     rows = {name: tuple(_properties(schema)) for name, schema in schemas.items()}
     return {
         name: ObjectPage(
             name,
             schema["description"],
+            # A schema without properties, such as a list of values, has one row for itself.
             rows[name] or (_row("", schema, schema["description"], required=True),),
-            tuple(one.name for one in operations.values() if name in _components_of(one)),
             tuple(
-                other
-                for other, values in rows.items()
-                if other != name and any(name in value.type.objects for value in values)
+                operation.name
+                for operation in operations.values()
+                if name in _components_of(operation)
+            ),
+            tuple(
+                object_name
+                for object_name, values in rows.items()
+                if object_name != name and any(name in value.type.objects for value in values)
             ),
         )
         for name, schema in schemas.items()
@@ -210,19 +225,32 @@ def _objects(
 
 
 def _components_of(operation: OperationPage) -> set[str]:
+    """The names of the objects in the answers and the body of an operation."""
     return {name for answer in operation.answers for name in answer.objects} | {
         operation.body_object
     }
 
 
-def _properties(schema: Mapping[str, Any], before: str = "") -> Iterator[ValueRow]:
-    """The properties of an object, and those of the objects in it that have no name of their own."""
+def _properties(schema: Mapping[str, Any], prefix: str = "") -> Iterator[ValueRow]:
+    """The rows of the properties of an object, and of the objects inside it that have no page of their own.
+
+    `prefix` begins the names of the rows: `sources[].`.
+    """
     required: Sequence[str] = schema.get("required", ())
-    for name, one in schema.get("properties", {}).items():
-        example = next(iter(one.get("examples", ())), "")
-        yield _row(before + name, one, one.get("description", ""), name in required, "", example)
-        inner = one.get("items", one)
-        yield from _properties(inner, f"{before}{name}{'[]' if 'items' in one else ''}.")
+    for name, value_schema in schema.get("properties", {}).items():
+        example = next(iter(value_schema.get("examples", ())), "")
+        yield _row(
+            prefix + name,
+            value_schema,
+            value_schema.get("description", ""),
+            name in required,
+            "",
+            example,
+        )
+        inner_schema = value_schema.get("items", value_schema)
+        yield from _properties(
+            inner_schema, f"{prefix}{name}{'[]' if 'items' in value_schema else ''}."
+        )
 
 
 # -- values -------------------------------------------------------------------------------
@@ -236,10 +264,14 @@ def _row(
     place: str = "",
     example: Any = "",
 ) -> ValueRow:
-    values = tuple(str(one) for one in schema.get("enum", ()))
+    """The row of a value with this schema; an example that is an object is not shown.
+
+    `place` says where a parameter is sent: `query`, `path` or `header`; it is "" for a property of an object.
+    """
+    values = tuple(str(value) for value in schema.get("enum", ()))
     return ValueRow(
         name,
-        _type(schema),
+        _type_name(schema),
         description,
         required,
         place,
@@ -250,39 +282,40 @@ def _row(
     )
 
 
-def _type(schema: Mapping[str, Any]) -> TypeName:
+def _type_name(schema: Mapping[str, Any]) -> TypeName:
     """The type that a schema describes.
 
-    >>> _type({"anyOf": [{"$ref": "#/components/schemas/Offre"}, {"type": "null"}]})
+    >>> _type_name({"anyOf": [{"$ref": "#/components/schemas/Offre"}, {"type": "null"}]})
     TypeName(kinds=(), objects=('Offre',), many=False, nullable=True)
-    >>> _type({"type": ["integer", "null"]}).kinds, _type({"type": "array", "items": {}}).many
+    >>> _type_name({"type": ["integer", "null"]}).kinds, _type_name({"type": "array", "items": {}}).many
     (('integer',), True)
-    >>> _type({"type": ["array", "null"], "items": {"type": ["string", "null"]}}).nullable
+    >>> _type_name({"type": ["array", "null"], "items": {"type": ["string", "null"]}}).nullable
     True
     """
     if "items" in schema:
         nullable = "null" in schema.get("type", ())
-        return _type(schema["items"])._replace(many=True, nullable=nullable)
-    parts = [_type(part) for part in schema.get("anyOf", ())]
-    stated = schema.get("type", [])
-    kinds = [stated] if isinstance(stated, str) else stated
-    named = [_name(schema)] if "$ref" in schema else []
+        return _type_name(schema["items"])._replace(many=True, nullable=nullable)
+    members = [_type_name(part) for part in schema.get("anyOf", ())]
+    stated_type = schema.get("type", [])
+    kinds = [stated_type] if isinstance(stated_type, str) else stated_type
+    referenced = [_component_name(schema)] if "$ref" in schema else []
     return TypeName(
-        tuple(kind for kind in kinds if kind != "null") + sum((part.kinds for part in parts), ()),
-        tuple(named) + sum((part.objects for part in parts), ()),
-        any(part.many for part in parts),
-        "null" in kinds or any(part.nullable for part in parts),
+        tuple(kind for kind in kinds if kind != "null") + sum((part.kinds for part in members), ()),
+        tuple(referenced) + sum((part.objects for part in members), ()),
+        any(part.many for part in members),
+        "null" in kinds or any(part.nullable for part in members),
     )
 
 
-def _name(schema: Mapping[str, Any]) -> str:
+def _component_name(schema: Mapping[str, Any]) -> str:
+    """The name of the component that a reference names; "" if `schema` is not a reference."""
     return str(schema.get("$ref", "")).rpartition("/")[2]
 
 
-def _target(node: Mapping[str, Any], components: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The component that a reference names, or the node itself."""
+def _resolve(node: Mapping[str, Any], components: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The component that the reference `node` names, or `node` itself if it is not a reference."""
     if "$ref" not in node:
         return node
     kind, name = node["$ref"].removeprefix("#/components/").split("/")
-    found: Mapping[str, Any] = components[kind][name]
-    return found
+    component: Mapping[str, Any] = components[kind][name]
+    return component

@@ -1,7 +1,7 @@
 """A call of an operation, in the languages of the documentation: curl, Python and JavaScript.
 
-Each text runs as it stands, with nothing to install, once the variable KEY of the environment holds a key: only the
-digest of a key is stored, so no page but that of its creation can fill one in. Pure.
+Each program runs unchanged, without installing packages, if the environment variable KEY has a key. A key is known only
+when it is made, because only its digest is stored. Pure.
 """
 
 from collections.abc import Mapping
@@ -11,21 +11,25 @@ from urllib.parse import quote, urlencode
 
 import orjson
 
-# The parameters of an example, where those that must be sent are not all that is worth showing.
-_SHOWN: Final[Mapping[str, tuple[str, ...]]] = {
+from serve.surfaces.docs.paths import FORM
+
+# By operation: the parameters that its example shows, although they are optional, in the order of the example.
+_PARAMETERS: Final[Mapping[str, tuple[str, ...]]] = {
     "searchCompanies": ("pays", "q", "limit"),
     "countCompanies": ("par", "pays"),
     "listSectors": ("pays",),
     "listSources": ("pays",),
     "suggest": ("q", "pays"),
     "exportCompanies": ("pays", "q", "limit"),
+    "suggestEntities": ("prefix",),
 }
-# The company of an example that would show little of the one that the parameters name.
+# Operations whose example needs another company than the example of the parameters.
 _COMPANIES: Final[Mapping[str, Mapping[str, str]]] = {
     "analyseCompany": {"iso": "FR", "id": "383474814"},
     "findComparables": {"iso": "FR", "id": "383474814"},
     "readGroup": {"iso": "NL", "id": "O1A2ET91OUYOZUUJI538"},
 }
+# The file into which an example writes an answer of a media type.
 _FILES: Final = {
     "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "societes.xlsx",
     "image/png": "image.png",
@@ -45,10 +49,10 @@ class RequestExample:
     """A call.
 
     Attributes:
-        target: path and query, percent-encoded.
-        body: what is sent as JSON, or None.
-        key: a key is sent.
-        file: the file that the answer is kept in, "" for a text; `json`: the answer is JSON.
+        target: the path and the query string, percent-encoded.
+        body: the body, sent as JSON, or None; `is_form`: it is sent as a form, whose fields are texts.
+        key: whether a key is sent.
+        file: the file for the answer, or "" to print it; `json`: the answer is JSON.
     """
 
     method: str
@@ -57,6 +61,7 @@ class RequestExample:
     key: bool = False
     file: str = ""
     json: bool = True
+    is_form: bool = False
 
     def texts(self, origin: str, key: str = "") -> tuple[CodeText, ...]:
         """The call in each language, to the server at `origin`, with `key` in place of the variable KEY."""
@@ -67,8 +72,8 @@ class RequestExample:
             CodeText("javascript", "JavaScript", _javascript(self, url, key)),
         )
 
-    def with_query(self, **query: Any) -> "RequestExample":
-        """The same call with this query instead."""
+    def replace_query(self, **query: Any) -> "RequestExample":
+        """The call with another query."""
         path = self.target.partition("?")[0]
         text = urlencode(query, safe=",:", quote_via=quote)
         return replace(self, target=f"{path}?{text}" if text else path)
@@ -78,73 +83,100 @@ def request_example(
     method: str, path: str, operation: Mapping[str, Any], components: Mapping[str, Any]
 ) -> RequestExample:
     """The example of an operation, from the examples of its parameters and of its body."""
-    given = [_target(parameter, components["parameters"]) for parameter in operation["parameters"]]
-    shown = _SHOWN.get(operation["operationId"], ())
+    parameters = [
+        _resolve(parameter, components["parameters"]) for parameter in operation["parameters"]
+    ]
+    shown_names = _PARAMETERS.get(operation["operationId"], ())
     company = _COMPANIES.get(operation["operationId"], {})
     query = {}
-    for parameter in given:
+    for parameter in parameters:
         example = company.get(parameter["name"]) or _example(parameter)
         if parameter["in"] == "path":
             path = path.replace(f"{{{parameter['name']}}}", quote(str(example), safe=""))
         elif parameter["in"] == "query" and (
-            parameter.get("required") or parameter["name"] in shown
+            parameter.get("required") or parameter["name"] in shown_names
         ):
             query[parameter["name"]] = example
-    ordered = {name: query[name] for name in shown if name in query} | query
-    content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
-    bodies = [body["value"] for body in content.get("examples", {}).values()]
+    # The parameters of `_PARAMETERS` come first, in their order there.
+    ordered = {name: query[name] for name in shown_names if name in query} | query
+    # A body has one media type: JSON, or that of a form.
+    contents = operation.get("requestBody", {}).get("content", {})
+    bodies = [
+        body["value"]
+        for content in contents.values()
+        for body in content.get("examples", {}).values()
+    ]
+    # The lowest status of success: 200, or 303 for an operation that redirects.
     success = min(status for status in operation["responses"] if status[0] in "23")
-    kinds = operation["responses"][success].get("content", {})
+    media_types = operation["responses"][success].get("content", {})
     call = RequestExample(
         method,
         path,
         bodies[0] if bodies else None,
         key=bool(operation["security"]),
-        file=next((_FILES[kind] for kind in kinds if kind in _FILES), ""),
-        json="application/json" in kinds,
+        file=next((_FILES[kind] for kind in media_types if kind in _FILES), ""),
+        json="application/json" in media_types,
+        is_form=FORM in contents,
     )
-    return call.with_query(**ordered)
+    return call.replace_query(**ordered)
 
 
 def _example(parameter: Mapping[str, Any]) -> Any:
+    """The example of a parameter, else the first example or value of its schema."""
     schema = parameter["schema"]
-    listed = (*schema.get("examples", ()), *schema.get("enum", ()), "")
-    return parameter.get("example", listed[0])
+    examples = (*schema.get("examples", ()), *schema.get("enum", ()), "")
+    return parameter.get("example", examples[0])
 
 
-def _target(node: Mapping[str, Any], parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    named: Mapping[str, Any] = (
+def _resolve(node: Mapping[str, Any], parameters: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The parameter that the reference `node` names, or `node` itself if it is not a reference."""
+    parameter: Mapping[str, Any] = (
         parameters[node["$ref"].rpartition("/")[2]] if "$ref" in node else node
     )
-    return named
+    return parameter
 
 
 def _curl(call: RequestExample, url: str, bearer: str) -> str:
+    """The call as a command of a shell."""
     lines = [f"curl '{url}'"]
     if call.key:
         lines.append(f'-H "Authorization: {bearer}"')
-    if call.body is not None:
+    if call.is_form:
+        lines += [
+            f"--data-urlencode '{_escape_quotes(f'{name}={text}')}'"
+            for name, text in call.body.items()
+        ]
+    elif call.body is not None:
         lines.append("-H 'Content-Type: application/json'")
-        # In quotes of the shell an apostrophe is written '\''.
-        lines.append("-d '{}'".format(_json(call.body).replace("'", "'\\''")))
+        lines.append(f"-d '{_escape_quotes(indented_json(call.body))}'")
     if call.file:
         lines.append(f"-o {call.file}")
     return " \\\n  ".join(lines)
 
 
+def _escape_quotes(text: str) -> str:
+    """The text within single quotes of a shell, where an apostrophe is written '\\''."""
+    return text.replace("'", "'\\''")
+
+
 def _python(call: RequestExample, url: str, key: str) -> str:
+    """The call as a program that needs only the standard library."""
     bearer = f'"Bearer {key}"' if key else '"Bearer " + os.environ["KEY"]'
     headers = [f'"Authorization": {bearer}'] if call.key else []
-    if call.body is not None:
+    if call.body is not None and not call.is_form:
         headers.append('"Content-Type": "application/json"')
     modules = [*(["json"] if call.json else []), *(["os"] if call.key and not key else [])]
     lines = [f"import {name}" for name in modules]
+    if call.is_form:
+        lines.append("from urllib.parse import urlencode")
     if headers:
         lines += ["from urllib.request import Request, urlopen", "", "request = Request("]
         lines.append(f'    "{url}",')
-        if call.body is not None:
-            # JSON, not a literal of Python: null and true would be other words there.
-            lines.append(f'    data=r"""{_json(call.body)}""".encode(),')
+        if call.is_form:  # its texts are spelt in Python as in JSON
+            lines.append(f"    data=urlencode({indented_json(call.body)}).encode(),")
+        elif call.body is not None:
+            # As JSON, because null and true are spelt differently in Python.
+            lines.append(f'    data=r"""{indented_json(call.body)}""".encode(),')
         lines += [f"    headers={{{', '.join(headers)}}},", ")", "with urlopen(request) as answer:"]
     else:
         lines += ["from urllib.request import urlopen", "", f'with urlopen("{url}") as answer:']
@@ -161,19 +193,21 @@ def _python(call: RequestExample, url: str, key: str) -> str:
 
 
 def _javascript(call: RequestExample, url: str, key: str) -> str:
+    """The call as a module for Node.js."""
     bearer = f'"Bearer {key}"' if key else "`Bearer ${process.env.KEY}`"
     headers = [f"Authorization: {bearer}"] if call.key else []
-    if call.body is not None:
+    if call.body is not None and not call.is_form:
         headers.append('"Content-Type": "application/json"')
     options = [f'method: "{call.method}",'] if call.method != "GET" else []
     if headers:
         options.append(f"headers: {{ {', '.join(headers)} }},")
     if call.body is not None:
-        body = _json(call.body).replace("\n", "\n  ")
-        options.append(f"body: JSON.stringify({body}),")
+        body = indented_json(call.body).replace("\n", "\n  ")
+        encode = "new URLSearchParams" if call.is_form else "JSON.stringify"
+        options.append(f"body: {encode}({body}),")
     lines = [f'const answer = await fetch("{url}"']
     if options:
-        lines = [f"{lines[0]}, {{", *(f"  {one}" for one in options), "});"]
+        lines = [f"{lines[0]}, {{", *(f"  {option}" for option in options), "});"]
     else:
         lines[0] += ");"
     if call.file:
@@ -184,5 +218,6 @@ def _javascript(call: RequestExample, url: str, key: str) -> str:
     return "\n".join(lines)
 
 
-def _json(value: Any) -> str:
+def indented_json(value: Any) -> str:
+    """JSON with line breaks and indentation."""
     return orjson.dumps(value, option=orjson.OPT_INDENT_2).decode()

@@ -1,7 +1,7 @@
-"""The pages of a product, and the request for a page: the visitor, the language, the form, the context to answer from.
+"""The pages of a product, and the request for a page: visitor, language, form, context.
 
 Each feature lists its pages in `PAGES` of its module `pages`. A page is a function of a `PageRequest`, which
-`serve/surfaces/site/adapter.py` makes from HTTP.
+`serve/surfaces/site/adapter.py` makes from a request over HTTP.
 """
 
 from collections.abc import Awaitable, Callable, Collection, Hashable, Mapping, Sequence
@@ -26,12 +26,14 @@ from serve.observe.log import RequestTrace
 from serve.request.reader import Pairs
 from serve.surfaces.site.cookies import Signer
 
-FIELDS: Final = 32
-PAIRS: Final = 64
+FIELDS: Final = 32  # the most fields of a form, unless a route has another limit
+PAIRS: Final = 64  # the most parameters of a query, unless a route has another limit
+# The path of the page of a company, with the names of its variable parts.
 RECORD: Final = "/societes/{iso}/{id}"
-# The parameters of an export that its form has fields for.
+# The parameters of an export that are fields of its form.
 EXPORT_FIELDS: Final = ("format", "comptes", "colonnes", "limit")
 
+# The function that makes a page for a request.
 PageHandler = Callable[["PageRequest"], Awaitable[Response]]
 
 
@@ -44,22 +46,22 @@ class WebRoute:
         get: shows the page, for GET and HEAD.
         post: processes a form.
         personal: only for people who are logged in; others are redirected to the log-in.
-        remembers: has a form for visitors, whose browser must be recognized when it is sent.
-        file: the largest form with a file, in bytes; 0 where no form has one.
-        fields: as many as a form may have.
-        parameters: those of its query that its links to itself repeat.
-        pairs: as many parameters as a query may have.
-        kept: the page is the same for all who are not logged in, until the next generation.
-        signature: the header with the signature of a message that is no form; "" for forms.
-        guarded: a form must come from a page of this server (all but those that do nothing).
-        menu: its name in the menu; such a page is in the sitemap, too.
-        below: the beginning of the paths that belong to it in the menu.
-        place: menu and sitemap are in the order of places.
-        closed: crawlers are told to leave it alone.
-        secret: whoever reads its address has a right with it.
-        example: a path of it, where it has variable parts.
-        is_file: counted as a file of a page, not as a page.
-        has: whether its variable part has this value in a product; other paths are no page.
+        remembers: has a form for visitors, whose browser must be recognized when the form is sent.
+        file: the largest form with a file, in bytes; 0 if no form has a file.
+        fields: the largest number of fields of a form.
+        parameters: the parameters of the query that the page repeats in links to itself.
+        pairs: the largest number of parameters of a query.
+        cached: the page is the same for all visitors who are not logged in, until the next generation.
+        signature: the header with the signature of a message that is not a form; "" for forms.
+        guarded: a form must come from a page of this server.
+        menu: the name of the page in the menu; pages of the menu are also in the sitemap.
+        below: the beginning of the paths that belong to the page in the menu.
+        place: menu and sitemap are in the order of `place`.
+        closed: /robots.txt disallows the page.
+        secret: the address of the page contains a token that gives a right.
+        example: a path of the page, if it has variable parts.
+        is_file: counted as a file, not as a page.
+        has: whether the page exists for this value of its variable part.
     """
 
     path: str
@@ -72,7 +74,7 @@ class WebRoute:
     fields: int = FIELDS
     parameters: Collection[str] = ()
     pairs: int = PAIRS
-    kept: bool = False
+    cached: bool = False
     signature: str = ""
     guarded: bool = True
     menu: Text | None = None
@@ -86,6 +88,7 @@ class WebRoute:
 
     @property
     def methods(self) -> tuple[str, ...]:
+        """The HTTP methods of the path: GET and HEAD if it shows a page, POST if it processes a form."""
         return (*(("GET", "HEAD") if self.get else ()), *(("POST",) if self.post else ()))
 
 
@@ -99,9 +102,10 @@ def record_path(iso2: str, identifier: str) -> str:
 
 
 class Pages:
-    """The pages of a product, by path. The first of the menu answers `/`, also in a product without the search."""
+    """The pages of a product, by path. In a product without the search, the first page of the menu answers `/`."""
 
     def __init__(self, product: Product) -> None:
+        """Collect the pages that the modules `pages` of the features and surfaces declare."""
         pages = tuple(page for module in product.modules("pages") for page in module.PAGES)
         self.all: Final = pages
         self._product: Final = product
@@ -110,12 +114,14 @@ class Pages:
             (page for page in pages if page.menu), key=lambda page: page.place
         )
         self._paths: Final = frozenset(page.path for page in pages)
+        # The paths that /robots.txt disallows.
         self.closed: Final = tuple(page.path for page in pages if page.closed)
-        # The beginnings of paths that end with a token, or with the code of a list.
+        # The beginnings of paths that end with a token or with the code of a list.
         self.secret: Final = tuple(page.path.partition("{")[0] for page in pages if page.secret)
-        self._plain: Final = {page.path: page for page in pages if "{" not in page.path}
+        self._fixed_paths: Final = {page.path: page for page in pages if "{" not in page.path}
         if self.menu:
-            self._plain.setdefault("/", self.menu[0])
+            self._fixed_paths.setdefault("/", self.menu[0])
+        # The pages whose paths have variable parts, each after the parts of its path; "" stands for a variable part.
         self._variable: Final = [
             (tuple("" if part.startswith("{") else part for part in page.path.split("/")[1:]), page)
             for page in pages
@@ -123,34 +129,35 @@ class Pages:
         ]
 
     def __contains__(self, path: str) -> bool:
-        """Whether a page has this path, with the names of its variable parts."""
+        """Whether a page has this path, as declared: `/societes/{iso}/{id}`."""
         return path in self._paths
 
     def leads(self, link: str) -> bool:
-        """Whether a link leads to a page or document of the product: one to a feature that is left out does not."""
+        """Whether a link leads to a page or operation: the product may lack the feature that the link belongs to."""
         path = urlsplit(link).path
-        if path == "/":  # the search, whatever answers there
+        if path == "/":  # the search, not the first page of the menu
             return path in self
         return self.resolve(path) is not None or self._operations.resolve(path) is not None
 
     def company_path(self, iso2: str, identifier: str) -> str:
-        """The page of a company: its record, or the search for it in a product without records."""
+        """The path of the record of a company, or of a search for the company in a product without records."""
         if RECORD in self:
             return record_path(iso2, identifier)
         return f"/?ids={iso2}:{quote(identifier, safe='')}"
 
     def examples(self) -> Mapping[str, WebRoute]:
-        """A path of each route."""
+        """A path for each route: its example, or its only path."""
         return {page.example or page.path: page for page in self.all}
 
-    def resolve(self, raw: str) -> tuple[WebRoute, tuple[str, ...]] | None:
-        """The route of a path, with its variable parts decoded; None if there is none.
+    def resolve(self, path: str) -> tuple[WebRoute, tuple[str, ...]] | None:
+        """The route of a path, with its variable parts decoded; None if the path has no page.
 
         `/societes/AT/FN%2F1` is the record with `("AT", "FN/1")`.
         """
-        if page := self._plain.get(raw if raw == "/" else raw.removesuffix("/")):
+        # A slash at the end makes no difference.
+        if page := self._fixed_paths.get(path if path == "/" else path.removesuffix("/")):
             return page, ()
-        parts = raw.split("/")[1:]
+        parts = path.split("/")[1:]
         for segments, page in self._variable:
             if len(segments) == len(parts) and all(
                 fixed in ("", part) for fixed, part in zip(segments, parts, strict=True)
@@ -161,6 +168,7 @@ class Pages:
                     for fixed, part in zip(segments, parts, strict=True)
                     if not fixed
                 )
+                # A route may declare which values of its variable part exist.
                 is_page = page.has is None or page.has(self._product, *variable)
                 return (page, variable) if is_page else None
         return None
@@ -172,21 +180,21 @@ def pages_of(product: Product) -> Pages:
     return Pages(product)
 
 
-class KeptPages:
-    """Pages that were made, for the next who asks; those of one generation, and few enough to be a few megabytes."""
+class PageCache:
+    """A cache of at most 256 pages of one generation, a few megabytes."""
 
-    MOST: Final = 256
+    MOST: Final = 256  # pages
 
     def __init__(self) -> None:
         self._generation: str | None = None
         self._pages: dict[Hashable, Response] = {}
 
     def find(self, generation: str | None, key: Hashable) -> Response | None:
-        """The page, if it was kept while this generation was served."""
+        """The cached page of this generation, or None."""
         return self._pages.get(key) if generation == self._generation else None
 
     def keep(self, generation: str | None, key: Hashable, page: Response) -> None:
-        """Keep a page of the generation that is served."""
+        """Cache a page of the served generation; a full cache is emptied first."""
         if generation != self._generation or len(self._pages) >= self.MOST:
             self._pages.clear()
         self._generation = generation
@@ -195,34 +203,34 @@ class KeptPages:
 
 @dataclass(frozen=True, slots=True)
 class PageContext:
-    """The values that every page needs, one set per process.
+    """The values that every page needs; each process has a single `PageContext`.
 
-    Limits and rights are those of `server`: the pages add none of their own.
+    Limits and rights are those of `server`; pages have no further ones.
 
     Attributes:
-        started: when this process started, for /statut.
-        kept: pages that are the same for all who are not logged in.
+        started: the start of this process, for /statut.
+        page_cache: pages that are the same for all visitors who are not logged in.
     """
 
     server: ServerContext
     pages: Pages
     signer: Signer
     started: datetime
-    kept: KeptPages = field(default_factory=KeptPages)
+    page_cache: PageCache = field(default_factory=PageCache)
 
     @property
     def is_secure(self) -> bool:
-        """Do visitors use https? Then no cookie goes over anything else."""
+        """Whether visitors use https; then cookies are sent only over https."""
         return self.server.config.base_url.startswith("https://")
 
     @property
     def mails(self) -> bool:
-        """Does this server send mail?"""
+        """Whether this server sends mail."""
         return self.server.config.courriel is not None
 
     @property
     def store(self) -> Store:
-        """The store that pages count in. Raises StoreUnavailable."""
+        """The store in which pages count calls. Raises StoreUnavailable."""
         return self.server.holder.store
 
     @property
@@ -230,7 +238,7 @@ class PageContext:
         """The store, with its accounts and people.
 
         Raises:
-            ApiError: 503: an edge has neither (`quota/edge/edge_store.py`).
+            ApiError: 503: an edge has no accounts (`quota/edge/edge_store.py`).
             StoreUnavailable
         """
         ledger = self.store.ledger
@@ -241,7 +249,7 @@ class PageContext:
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A person who is logged in, the person's account, and the token that the cookie holds."""
+    """A person who is logged in, the person's account, and the token of the cookie."""
 
     person: Person
     account: Account
@@ -255,15 +263,15 @@ class PageRequest:
     Attributes:
         segments: the variable parts of the path, decoded.
         pairs: the query string without `lang`, and without keys.
-        linked: those of them that the page has, and repeats in links to itself.
-        form: the fields of a form that was sent; of two with one name the last.
-        file: the file of that form; empty where there is none.
-        device: the cookie of a browser that has logged in; "" if there is none.
-        is_known: somebody was logged in from this browser, and no store says whether that is so still.
+        linked: the pairs that the page repeats in links to itself.
+        form: the fields of the form that was sent; if a name occurs twice, the last field.
+        file: the file of the form; empty without a file.
+        device: the cookie of a browser that has logged in; "" if absent.
+        is_known: the session cookie is signed, but the store cannot say whether the session is still open.
         caller: the rights and meters that apply to the page (decision 044).
-        origin: the address of this server as the visitor calls it: `https://host`.
+        origin: the address of this server for the visitor: `https://host`.
         nonce: binds the forms of a visitor who is not logged in to the browser.
-        keep: the new value of the cookie `visite`, or None.
+        keep: the new value of the cookie `visite`, or None if it does not change.
         html: the client prefers a page to JSON.
         markdown: the client prefers Markdown to a page.
         sent: the request as it was sent.
@@ -292,41 +300,43 @@ class PageRequest:
 
     @property
     def server(self) -> ServerContext:
+        """The values that all requests of the server share: data, plans, limits."""
         return self.context.server
 
     @property
     def store(self) -> Store:
+        """The store in which pages count calls. Raises StoreUnavailable."""
         return self.context.store
 
     @property
     def ledger(self) -> LedgerStore:
-        """As `PageContext.ledger`, with its errors."""
+        """The store, with its accounts and people. Raises ApiError 503 at an edge, and StoreUnavailable."""
         return self.context.ledger
 
     @property
     def mails(self) -> bool:
-        """Whether this server sends mail; otherwise it shows links to hand over."""
+        """Whether this server sends mail; otherwise pages show the links that a mail would have."""
         return self.context.mails
 
     @property
     def is_unconfirmed(self) -> bool:
-        """Whether this server sends mail, and the person has not confirmed the address by the link of one."""
+        """Whether this server sends mail and the person has not yet confirmed the address."""
         return self.mails and self.session is not None and not self.session.person.confirmed
 
     @property
     def token_owner(self) -> str:
-        """The value that form tokens are bound to: the session, or else the browser."""
+        """The value that form tokens are bound to: the token of the session, else the nonce of the browser."""
         return self.session.token.hex() if self.session else self.nonce
 
     def ask(self, path: str, pairs: Pairs | None = None) -> Request:
         """The request for the operation at `path`, with the rights, language and path of the page.
 
         Args:
-            pairs: the parameters; None for those of the page.
+            pairs: the parameters; None for the parameters of the page.
         """
-        given = self.pairs if pairs is None else pairs
-        return self.sent.nested(
-            path, lambda: given, segments=self.segments, caller=self.caller, lang=self.lang
+        parameters = self.pairs if pairs is None else pairs
+        return self.sent.nested_request(
+            path, lambda: parameters, segments=self.segments, caller=self.caller, lang=self.lang
         )
 
     def t(self, fr: str, en: str) -> str:
@@ -334,7 +344,7 @@ class PageRequest:
         return en if self.lang == "en" else fr
 
     async def export_meter(self) -> Meter | None:
-        """The exports of the month; None for a visitor, who has none, and where no feature makes files.
+        """The exports of the month; None for a visitor, and in a product without exports.
 
         Raises:
             StoreUnavailable
@@ -347,17 +357,17 @@ class PageRequest:
 
 @dataclass(frozen=True, slots=True)
 class Downloads:
-    """The service that makes the file of a form: of a search, or with the list of a reader as well."""
+    """The service that makes the file of an export form, from a search or from a list of the user."""
 
     download: Callable[[PageRequest, Any], Awaitable[Response]]
 
 
 def last_value(pairs: Pairs, name: str) -> str | None:
-    """The last value of that name, or None."""
-    values = [value for known, value in pairs if known == name]
+    """The last value of the parameter `name`, or None."""
+    values = [value for pair_name, value in pairs if pair_name == name]
     return values[-1] if values else None
 
 
 def pairs_without(pairs: Pairs, names: Sequence[str]) -> Pairs:
-    """The pairs whose name is not among `names`."""
+    """The parameters whose name is not among `names`."""
     return tuple(pair for pair in pairs if pair[0] not in names)

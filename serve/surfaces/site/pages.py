@@ -1,12 +1,11 @@
-"""The pages of the site itself: assets, and those that programs ask every site for (/robots.txt, /sitemap.xml and its
-parts, /.well-known/security.txt, the icon).
+"""The files of the site itself: assets, /robots.txt, /sitemap.xml and its parts, /.well-known/security.txt, the icon.
 
-Assets are the stylesheet, the scripts, the letters, the icon, and the picture of shared links (1200 by 630 pixels).
-The path of each contains a digest of its bytes, so that browsers may keep it for ever. The stylesheet names the files
-of letters (Inter, by the Inter Project Authors, OFL 1.1; `inter-LICENSE.txt`), which are served under their paths.
+Assets are the stylesheet, the scripts, the fonts, the icon, and the picture of shared links (1200 by 630 pixels). The
+path of an asset contains a digest of its bytes, so browsers may cache it for ever. The stylesheet names the files of
+the font (Inter, by the Inter Project Authors, OFL 1.1; `inter-LICENSE.txt`); the names are replaced by their paths.
 
-The sitemap lists the pages without a search and, for each country, its search by sector. Companies are not listed: they
-are public one by one, but a list of all of them is what plans sell (§8). Crawlers find them by these searches.
+The sitemap lists the pages of the menu and, for each country, its searches by sector. It does not list companies:
+each record is public, but a list of all companies is a paid export (§8). Crawlers reach records through the searches.
 """
 
 import hashlib
@@ -25,19 +24,23 @@ from serve.surfaces.site.page_request import PageRequest, WebRoute
 from serve.surfaces.site.search_form import query_string
 from shards.generations.reference import Reference
 
+# The paths of the API, which crawlers must not read, and of the search page.
 _API: Final = "/api/"
 _SEARCH: Final = "/"
+# The contact in security.txt: the schemes of a URI, and the complete contact.
 _URI: Final = re.compile(r"(?i)(?:https|mailto|tel):")
 _CONTACT: Final = re.compile(r"(?i)https://\S+|mailto:[^\s@]+@[^\s@]+|tel:\+?[0-9.()-]+")
 _SCHEMA: Final = "http://www.sitemaps.org/schemas/sitemap/0.9"
-_LASTS: Final = timedelta(days=180)  # of security.txt; RFC 9116 §2.5.5 wants less than a year
-_KEPT: Final = {"Cache-Control": "public, max-age=3600"}
-# Without `base_url` the addresses have the `Host` of the caller, which nobody else may be given.
-_OWN: Final = {"Cache-Control": "private, no-store"}
+_SECURITY_LIFETIME: Final = timedelta(days=180)  # RFC 9116 §2.5.5 recommends less than a year
+_ONE_HOUR: Final = {"Cache-Control": "public, max-age=3600"}
+# Without `base_url` the addresses have the `Host` of the caller, so no shared cache may store them.
+_NOT_STORED: Final = {"Cache-Control": "private, no-store"}
 
 ASSETS: Final = Path(__file__).parent / "assets"
+# The folder in the paths of assets.
 PREFIX: Final = "assets"
 
+# The Content-Type of an asset by its file ending.
 _ASSET_KINDS: Final = {
     ".css": "text/css; charset=utf-8",
     ".js": "text/javascript; charset=utf-8",
@@ -58,33 +61,38 @@ class Asset:
 @cache
 def asset_paths() -> Mapping[str, str]:
     """The path of each asset by file name: `style.css` → `/assets/1a2b3c4d-style.css`."""
-    return {path.name: f"/{PREFIX}/{_digest(path)}-{path.name}" for path in _files()}
+    return {path.name: f"/{PREFIX}/{_asset_digest(path)}-{path.name}" for path in _asset_files()}
 
 
 @cache
 def assets_by_name() -> Mapping[str, Asset]:
     """Each asset by the last part of its path."""
     return {
-        asset_paths()[path.name].rpartition("/")[2]: Asset(_ASSET_KINDS[path.suffix], _body(path))
-        for path in _files()
+        asset_paths()[path.name].rpartition("/")[2]: Asset(
+            _ASSET_KINDS[path.suffix], _asset_body(path)
+        )
+        for path in _asset_files()
     }
 
 
-def _files() -> list[Path]:
+def _asset_files() -> list[Path]:
+    """The files in the folder of assets that are served; its licence is not."""
     return sorted(path for path in ASSETS.iterdir() if path.suffix in _ASSET_KINDS)
 
 
-def _body(path: Path) -> bytes:
+def _asset_body(path: Path) -> bytes:
+    """The bytes of an asset; in the stylesheet, the names of font files are replaced by their paths."""
     body = path.read_bytes()
     if path.suffix == ".css":
-        for letters in ASSETS.glob("*.woff2"):
-            served = f"/{PREFIX}/{_digest(letters)}-{letters.name}"
-            body = body.replace(f"url({letters.name})".encode(), f"url({served})".encode())
+        for font in ASSETS.glob("*.woff2"):
+            font_path = f"/{PREFIX}/{_asset_digest(font)}-{font.name}"
+            body = body.replace(f"url({font.name})".encode(), f"url({font_path})".encode())
     return body
 
 
-def _digest(path: Path) -> str:
-    return hashlib.sha256(_body(path)).hexdigest()[:8]
+def _asset_digest(path: Path) -> str:
+    """The beginning of the digest of an asset, for its path: changed bytes get another path."""
+    return hashlib.sha256(_asset_body(path)).hexdigest()[:8]
 
 
 async def robots(request: PageRequest) -> Response:
@@ -92,47 +100,47 @@ async def robots(request: PageRequest) -> Response:
     closed = "".join(f"Disallow: {path}\n" for path in (*request.context.pages.closed, _API))
     text = f"User-agent: *\n{closed}Sitemap: {request.origin}/sitemap.xml\n"
     kind = {"Content-Type": "text/plain; charset=utf-8"}
-    return Response(200, text.encode(), {**kind, **_tag_headers(request)})
+    return Response(200, text.encode(), {**kind, **_cache_headers(request)})
 
 
 async def security(request: PageRequest) -> Response:
-    """Where to report a weakness (RFC 9116), made anew for each request, so that it never expires.
+    """The contact for reports of vulnerabilities (RFC 9116), made for each request, so that it never expires.
 
     Raises:
-        ApiError: 404: the operator has no address that is a URI or of mail.
+        ApiError: 404: the address of the operator is not a URI or an email address.
     """
     address = request.server.config.operator_address or ""
     contact = address if _URI.match(address) else f"mailto:{address}"
     if not _CONTACT.fullmatch(contact):
         raise request.server.product.unknown_path(request.path)
-    expires = request.now.replace(microsecond=0) + _LASTS
+    expires = request.now.replace(microsecond=0) + _SECURITY_LIFETIME
     lines = [f"Contact: {contact}", f"Expires: {iso(expires)}", "Preferred-Languages: fr, en"]
     if base := request.server.config.base_url:
         lines.append(f"Canonical: {base}/.well-known/security.txt")
     kind = {"Content-Type": "text/plain; charset=utf-8"}
-    return Response(200, "".join(f"{line}\n" for line in lines).encode(), {**kind, **_KEPT})
+    return Response(200, "".join(f"{line}\n" for line in lines).encode(), {**kind, **_ONE_HOUR})
 
 
 async def favicon(_request: PageRequest) -> Response:
-    """The icon, for programs that ask for it without reading the page."""
+    """The icon, for programs that request it without reading a page."""
     asset = assets_by_name()[asset_paths()["icon.svg"].rpartition("/")[2]]
-    return Response(200, asset.body, {"Content-Type": asset.kind, **_KEPT})
+    return Response(200, asset.body, {"Content-Type": asset.kind, **_ONE_HOUR})
 
 
 async def index(request: PageRequest) -> Response:
-    """The index of the sitemaps: the pages, then each country with companies.
+    """The index of the sitemaps: pages, then each country with companies.
 
     Raises:
-        ApiError: 503: there is no generation.
+        ApiError: 503: no generation is served.
     """
     with request.server.published.lease() as generation:
-        parts = _searched_countries(request, generation.reference)
-    places = [f"{request.origin}/sitemap/{part}.xml" for part in ("pages", *parts)]
-    return _xml(request, "sitemapindex", "sitemap", places)
+        countries = _searched_countries(request, generation.reference)
+    addresses = [f"{request.origin}/sitemap/{part}.xml" for part in ("pages", *countries)]
+    return _xml(request, "sitemapindex", "sitemap", addresses)
 
 
 async def sitemap(request: PageRequest) -> Response:
-    """One of the sitemaps of the index.
+    """A sitemap that the index names: the pages of the menu, or the searches for a country and each of its sectors.
 
     Raises:
         ApiError: 404, 503.
@@ -147,39 +155,44 @@ async def sitemap(request: PageRequest) -> Response:
         reference = generation.reference
         if name not in _searched_countries(request, reference):
             raise request.server.product.unknown_path(request.path)
-        known = {cell.secteur for cell in reference.counts[name] if cell.n}
+        codes = {cell.secteur for cell in reference.counts[name] if cell.n}
         searches = [[("pays", name)]]
         searches += [
-            [("pays", name), ("secteur", one.slug)]
-            for one in reference.secteurs
-            if one.code in known
+            [("pays", name), ("secteur", sector.slug)]
+            for sector in reference.secteurs
+            if sector.code in codes
         ]
-    places = [f"{request.origin}/?{query_string(one)}" for one in searches]
-    return _xml(request, "urlset", "url", places)
+    addresses = [f"{request.origin}/?{query_string(pairs)}" for pairs in searches]
+    return _xml(request, "urlset", "url", addresses)
 
 
 def _searched_countries(request: PageRequest, reference: Reference) -> list[str]:
-    """The countries whose searches are listed: those with companies, if the site has a search."""
+    """The countries with companies; empty if the site has no search."""
     if _SEARCH not in request.context.pages:
         return []
-    return [one.iso2 for one in reference.pays if reference.societes(one.iso2)]
+    return [country.iso2 for country in reference.pays if reference.societes(country.iso2)]
 
 
-def _tag_headers(request: PageRequest) -> dict[str, str]:
-    return _KEPT if request.server.config.base_url else _OWN
+def _cache_headers(request: PageRequest) -> dict[str, str]:
+    """The rules for caches of a file that contains addresses of this server."""
+    return _ONE_HOUR if request.server.config.base_url else _NOT_STORED
 
 
-def _xml(request: PageRequest, root: str, item: str, places: Iterable[str]) -> Response:
-    """A document of the sitemap protocol (sitemaps.org, version 0.9)."""
-    items = "".join(f"<{item}><loc>{escape(place)}</loc></{item}>\n" for place in places)
-    text = f'<?xml version="1.0" encoding="UTF-8"?>\n<{root} xmlns="{_SCHEMA}">\n{items}</{root}>\n'
+def _xml(
+    request: PageRequest, root_name: str, item_name: str, addresses: Iterable[str]
+) -> Response:
+    """A document of the sitemap protocol (sitemaps.org, version 0.9): a root element with an item for each address."""
+    items = "".join(
+        f"<{item_name}><loc>{escape(address)}</loc></{item_name}>\n" for address in addresses
+    )
+    text = f'<?xml version="1.0" encoding="UTF-8"?>\n<{root_name} xmlns="{_SCHEMA}">\n{items}</{root_name}>\n'
     return Response(
-        200, text.encode(), {"Content-Type": "application/xml", **_tag_headers(request)}
+        200, text.encode(), {"Content-Type": "application/xml", **_cache_headers(request)}
     )
 
 
 async def _asset(request: PageRequest) -> Response:
-    """A file of pages."""
+    """An asset, which browsers may cache for ever because its path contains its digest."""
     asset = assets_by_name()[request.segments[0]]
     headers = {"Content-Type": asset.kind, "Cache-Control": "public, max-age=31536000, immutable"}
     return Response(200, asset.body, headers)

@@ -1,10 +1,9 @@
-"""Rendering: a template of `templates/` becomes the response that shows it, for a page or an error.
+"""Rendering: a response from a template of `templates/`, for a page or an error.
 
-All values in a template are escaped (Jinja2's autoescape), and an undefined name is an error. The
-text of a page is in its template, French and English side by side: `t('Sociétés', 'Companies')`.
+All values in a template are escaped (Jinja2's autoescape), and an undefined name is an error. The text of a page is in
+its template, in French and English: `t('Sociétés', 'Companies')`.
 
-An error is a page too, with the message of the API (serve/contract/errors.py), but for errors that have another one for
-people.
+An error is a page too, with the message of the API (serve/contract/errors.py) or its separate message for people.
 """
 
 import os
@@ -33,21 +32,21 @@ from serve.surfaces.site.pages import asset_paths
 
 HTML: Final = "text/html; charset=utf-8"
 
-# A page may load what this server sends, and nothing inline: no script or style in an attribute or an
-# element runs, whatever a name in the data contains.
+# A page may load only files of this server, and nothing inline: no script or style in an attribute or an
+# element takes effect, whatever a name in the data contains.
 POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; font-src 'self'; "
     "connect-src 'self'; "
     "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 
-_TEMPLATES: Final = "templates"
+_TEMPLATES: Final = "templates"  # the folder of templates in a feature or surface
 
-# The field in which a form proves that a page made it for this browser.
+# The form field with the token: proof that a page of this server made the form for this browser.
 TOKEN: Final = "jeton"
-_PURPOSE: Final = "form"
+_FORM_PURPOSE: Final = "form"  # of the signature (`Signer`)
 
-# Of the pages of errors.
+# The titles of error pages, by status.
 _TITLES: Final[Mapping[int, tuple[str, str]]] = {
     400: ("Cette recherche n’est pas possible", "This search is not possible"),
     402: ("Crédits épuisés", "Credits used up"),
@@ -62,19 +61,22 @@ _TITLES: Final[Mapping[int, tuple[str, str]]] = {
     500: ("Erreur interne", "Internal error"),
     503: ("Momentanément indisponible", "Temporarily unavailable"),
 }
+# The titles of error pages for codes that need another title than their status.
 _TITLES_OF_CODES: Final[Mapping[str, tuple[str, str]]] = {
     "module_non_inclus": ("Analyse non comprise", "Analysis not included"),
     "societe_introuvable": ("Société introuvable", "Company not found"),
     "essai_epuise": ("Essais du mois épuisés", "Trials of the month used up"),
 }
-# The fields of the search form that a person types into (templates/explorer.html).
-_FIELDS: Final = {one.name: one.label for one in parameters.SEARCH if one.label.fr}
-# People look for a page, not for a route.
+# The labels of the fields of the search form that a person types into (templates/explorer.html), by parameter.
+_FIELD_LABELS: Final = {
+    parameter.name: parameter.label for parameter in parameters.SEARCH if parameter.label.fr
+}
+# The message of the error `route_inconnue` for people, who look for a page and not for a route.
 _NO_PAGE: Final = ("Il n’y a pas de page à cette adresse.", "There is no page at this address.")
 
 
 class TemplateCache(FileSystemBytecodeCache):
-    """Compiled templates in files. Where there is no room for them, they are compiled at each start."""
+    """Compiled templates in files. If the files cannot be written, templates are compiled at each start."""
 
     def dump_bytecode(self, bucket: Bucket) -> None:
         """Write a compiled template."""
@@ -91,9 +93,9 @@ def page(
     outcome: str = "",
     **values: Any,
 ) -> Response:
-    """The response that shows a template, filled with `values`; `outcome` as in `Response`."""
+    """The response with a template filled with `values`; `outcome` is the change of the counters, for the log."""
     sources = request.server.published.sources.values()
-    proof = token(request)
+    form_token = token(request)
     public = status == 200 and not _has_secret(request)
     product, pages = request.server.product, request.context.pages
     text = _environment(product).get_template(template).render(
@@ -103,12 +105,12 @@ def page(
         record_path=pages.company_path,
         t=request.t,
         shown=formatting.formats_of(request.lang),
-        token=proof,
+        token=form_token,
         other_language=_other_language(request),
         asset=asset_paths(),
         credited=country_sources.attributions(sources),
-        period=country_sources.period(sources),
-        heaviest=country_sources.heaviest(sources),
+        period=country_sources.date_range(sources),
+        heaviest=country_sources.two_largest(sources),
         canonical=_canonical_address(request),
         printed=public,
         indexed=public and request.session is None,
@@ -117,12 +119,12 @@ def page(
         ),
         **values,
     )  # fmt: skip
-    own = _headers(request, has_form=proof in text) | dict(headers or {})
-    return Response(status, text.encode(), own, outcome)
+    page_headers = _headers(request, has_form=form_token in text) | dict(headers or {})
+    return Response(status, text.encode(), page_headers, outcome)
 
 
 def prepare(product: Product) -> None:
-    """Compile every template, which takes half a second that no visitor should wait for."""
+    """Compile every template at the start, because no visitor should wait the half second that this takes."""
     environment = _environment(product)
     for name in environment.list_templates():
         environment.get_template(name)
@@ -135,19 +137,20 @@ def see_other(path: str, cookie: str | None = None) -> Response:
 
 
 def token(request: PageRequest) -> str:
-    """The token for the forms of this page."""
-    return request.context.signer.signature(_PURPOSE, request.token_owner)
+    """The token for the forms of this page, which binds them to the session or to the browser."""
+    return request.context.signer.signature(_FORM_PURPOSE, request.token_owner)
 
 
 def is_token_valid(request: PageRequest) -> bool:
-    """Did a page of this server make the form that was sent, for this browser?"""
+    """Whether a page of this server made the form for this browser."""
     sent = request.form.get(TOKEN, "")
-    return request.context.signer.is_valid(sent, _PURPOSE, request.token_owner)
+    return request.context.signer.is_valid(sent, _FORM_PURPOSE, request.token_owner)
 
 
 def _headers(request: PageRequest, *, has_form: bool) -> dict[str, str]:
-    # A page depends on its visitor, so no shared cache keeps it; a page with an account, or with the token of
-    # a form, no cache at all. Such a page is not compressed either (serve/http/compression.py).
+    """The headers of a page; `has_form` if the page contains the token of a form."""
+    # A page depends on its visitor, so shared caches must not store it. A page of an account, or with the token
+    # of a form, must not be stored at all; it is not compressed either (serve/http/compression.py).
     headers = {
         "Content-Type": HTML,
         "Content-Security-Policy": POLICY,
@@ -158,13 +161,14 @@ def _headers(request: PageRequest, *, has_form: bool) -> dict[str, str]:
     return headers | _visit_cookie(request)
 
 
-def with_visit(request: PageRequest, kept: Response) -> Response:
-    """A page that was made for somebody else, with the cookie of this visitor."""
+def add_visit(request: PageRequest, response: Response) -> Response:
+    """A cached page with the cookie `visite` of this visitor, if the cookie changes."""
     cookie = _visit_cookie(request)
-    return kept._replace(headers={**kept.headers, **cookie}) if cookie else kept
+    return response._replace(headers={**response.headers, **cookie}) if cookie else response
 
 
 def _visit_cookie(request: PageRequest) -> dict[str, str]:
+    """The Set-Cookie header of `visite`; empty if the cookie does not change."""
     if request.keep is None:
         return {}
     seconds, secure = cookies.VISIT_SECONDS, request.context.is_secure
@@ -172,26 +176,26 @@ def _visit_cookie(request: PageRequest) -> dict[str, str]:
 
 
 def _has_secret(request: PageRequest) -> bool:
-    """Whether whoever reads the address of a page has a right with it."""
+    """Whether the address of the page contains a token or key."""
     path = request.path
     return path.startswith(request.context.pages.secret) or mask_keys(path) != path
 
 
 def _other_language(request: PageRequest) -> str:
     """The address of the same page in the other language."""
-    other = request.t("en", "fr")
-    return f"?{urlencode([*request.linked, ('lang', other)])}"
+    language = request.t("en", "fr")
+    return f"?{urlencode([*request.linked, ('lang', language)])}"
 
 
 def _canonical_address(request: PageRequest) -> str:
-    """The address of the page without its language, which search engines and shared links name."""
+    """The address of the page without its language, for search engines and shared links."""
     query = urlencode(request.linked, quote_via=quote, safe=",")
     return f"{request.origin}{request.path}{'?' if query else ''}{query}"
 
 
 @cache
 def _environment(product: Product) -> Environment:
-    """The templates of the site, and those of each feature in its folder `templates`."""
+    """The templates of the site and of each feature, in their folders `templates`."""
     environment = Environment(
         loader=FileSystemLoader([folder / _TEMPLATES for folder in product.folders()]),
         autoescape=True,
@@ -213,7 +217,10 @@ def _environment(product: Product) -> Environment:
 
 
 def _bytecode_cache() -> TemplateCache | None:
-    """Compiled templates, where and when Python keeps compiled modules; to compile them takes half of a start."""
+    """The cache of compiled templates, in the folder of Python's compiled modules; None if Python writes no modules.
+
+    Without the cache, compiling takes half of the time of a start.
+    """
     folder = Path(__file__).with_name("__pycache__")
     if sys.dont_write_bytecode or not os.access(folder, os.W_OK):
         return None
@@ -221,7 +228,7 @@ def _bytecode_cache() -> TemplateCache | None:
 
 
 class ErrorText(NamedTuple):
-    """An error as a page shows it; `field` is the field of the search form that it is about, or ""."""
+    """An error for a page; `field` is the field of the search form with the error, or ""."""
 
     status: int
     code: str
@@ -231,18 +238,21 @@ class ErrorText(NamedTuple):
 
 
 def error_text(request: PageRequest, error: ApiError) -> ErrorText:
-    """The error in the visitor's language."""
-    known = _TITLES_OF_CODES.get(error.code) or _TITLES.get(error.status, _TITLES[500])
-    title = request.t(*known)
+    """The title and the message of an error in the visitor's language."""
+    titles = _TITLES_OF_CODES.get(error.code) or _TITLES.get(error.status, _TITLES[500])
+    title = request.t(*titles)
     texts = _NO_PAGE if error.code == "route_inconnue" else error.page or error.texts
     message = request.t(*texts)
     field = error.extra.get("parametre", "")
-    if field not in _FIELDS:
+    if field not in _FIELD_LABELS:
         return ErrorText(error.status, error.code, title, message)
-    named = re.sub(
-        rf"^{field} ?: ", request.t("{} : ", "{}: ").format(request.t(*_FIELDS[field])), message
+    # People see the label of the field in front of the message, and not the name of the parameter.
+    text = re.sub(
+        rf"^{field} ?: ",
+        request.t("{} : ", "{}: ").format(request.t(*_FIELD_LABELS[field])),
+        message,
     )
-    return ErrorText(error.status, error.code, title, named, field)
+    return ErrorText(error.status, error.code, title, text, field)
 
 
 def error_page(request: PageRequest, error: ApiError) -> Response:

@@ -1,12 +1,12 @@
-"""Sessions (contract A12): a signed cookie, and a row of the store that can end the session.
+"""Sessions (contract A12): a signed cookie, and a row of the store.
 
-The cookie is `<person>.<token>.<signature>`. A forged signature is refused before the store is asked. A
-session that was closed, or whose person has changed the password since, has no row. So a log-out takes
-effect at the next request, in every process.
+The cookie is `<person>.<token>.<signature>`. A forged signature is refused before the store is read. The row is deleted
+when the session is closed or the person changes the password, so a log-out takes effect at the next request, in every
+process.
 
-A second cookie, `appareil`, proves that somebody has logged in from this browser before; it opens nothing.
-It keeps a place for that browser in the limits of log-ins, so whoever tries passwords of an account from
-everywhere does not lock its owner out (OWASP, "Slow Down Online Guessing Attacks with Device Cookies").
+A second cookie, `appareil`, proves that a person has logged in from this browser before; it gives no rights. The
+browser has its own limit of log-ins, so that a person who guesses passwords from many addresses does not lock out the
+owner (OWASP, "Slow Down Online Guessing Attacks with Device Cookies").
 """
 
 import re
@@ -20,45 +20,47 @@ from quota.periods import seconds
 from serve.surfaces.site import cookies
 from serve.surfaces.site.page_request import PageContext, Session
 
-LASTS: Final = timedelta(days=14)
-_SHAPE: Final = re.compile(r"(p_[0-9A-Za-z]{12})\.([0-9a-f]{64})\.([A-Za-z0-9_-]{43})")
-_PURPOSE: Final = "session"
-_BYTES: Final = 32
+LASTS: Final = timedelta(days=14)  # the lifetime of a session
+# The value of the cookie `session`: the person, the token in hexadecimal, the signature.
+_SESSION_COOKIE: Final = re.compile(r"(p_[0-9A-Za-z]{12})\.([0-9a-f]{64})\.([A-Za-z0-9_-]{43})")
+_SESSION_PURPOSE: Final = "session"
+_TOKEN_BYTES: Final = 32
 
-DEVICE_LASTS: Final = timedelta(days=180)
-_DEVICE: Final = re.compile(r"([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})")
+DEVICE_LASTS: Final = timedelta(days=180)  # the lifetime of the cookie `appareil`
+# The value of the cookie `appareil`: the name of the browser, the signature.
+_DEVICE_COOKIE: Final = re.compile(r"([A-Za-z0-9_-]{22})\.([A-Za-z0-9_-]{43})")
 _DEVICE_PURPOSE: Final = "device"
 
 
 async def find_session(context: PageContext, cookie: str | None, now: datetime) -> Session | None:
-    """The session of a cookie, or None if the cookie is not that of an open session.
+    """The open session of a cookie, or None.
 
     Raises:
         StoreUnavailable
     """
-    shape = _SHAPE.fullmatch(cookie or "")
-    if shape is None or not is_signed(context, cookie):
+    parts = _SESSION_COOKIE.fullmatch(cookie or "")
+    if parts is None or not is_signed(context, cookie):
         return None
-    token = bytes.fromhex(shape[2])
-    found = await context.ledger.session(shape[1], token, seconds(now))
-    return None if found is None else Session(*found, token)
+    token = bytes.fromhex(parts[2])
+    row = await context.ledger.session(parts[1], token, seconds(now))
+    return None if row is None else Session(*row, token)
 
 
 def is_signed(context: PageContext, cookie: str | None) -> bool:
-    """Whether a cookie is one of ours, whatever became of its session; for pages while the store does not answer."""
-    shape = _SHAPE.fullmatch(cookie or "")
-    return shape is not None and context.signer.is_valid(
-        shape[3], _PURPOSE, f"{shape[1]}.{shape[2]}"
+    """Whether this server signed the cookie; its session may be closed. Used by pages while the store is down."""
+    parts = _SESSION_COOKIE.fullmatch(cookie or "")
+    return parts is not None and context.signer.is_valid(
+        parts[3], _SESSION_PURPOSE, f"{parts[1]}.{parts[2]}"
     )
 
 
 async def begin_session(context: PageContext, person: Person, now: datetime) -> tuple[Session, str]:
-    """A new session, and the Set-Cookie header that gives it to the browser."""
-    token = secrets.token_bytes(_BYTES)
+    """A new session, and its Set-Cookie header."""
+    token = secrets.token_bytes(_TOKEN_BYTES)
     start, end = seconds(now), seconds(now + LASTS)
     await context.ledger.submit(people.open_session, person.id, token, start, end)
     text = f"{person.id}.{token.hex()}"
-    value = f"{text}.{context.signer.signature(_PURPOSE, text)}"
+    value = f"{text}.{context.signer.signature(_SESSION_PURPOSE, text)}"
     lifetime = int(LASTS.total_seconds())
     cookie = cookies.set_cookie(cookies.SESSION, value, lifetime, secure=context.is_secure)
     account = await context.ledger.read(account_rows.account_of, person.account)
@@ -72,16 +74,16 @@ async def end_session(context: PageContext, session: Session) -> str:
 
 
 def device(context: PageContext, cookie: str, email: str) -> str | None:
-    """The name of the browser of a cookie, if a person with this address has logged in from it."""
-    shape = _DEVICE.fullmatch(cookie)
-    if shape is None:
+    """The name of the browser in a cookie, if the person with this email address has logged in from this browser."""
+    parts = _DEVICE_COOKIE.fullmatch(cookie)
+    if parts is None:
         return None
-    proves = context.signer.is_valid(shape[2], _DEVICE_PURPOSE, f"{shape[1]}.{fold_email(email)}")
-    return shape[1] if proves else None
+    is_own = context.signer.is_valid(parts[2], _DEVICE_PURPOSE, f"{parts[1]}.{fold_email(email)}")
+    return parts[1] if is_own else None
 
 
 def device_cookie(context: PageContext, person: Person) -> str:
-    """The Set-Cookie header by which a browser is known for this person."""
+    """The Set-Cookie header that marks a browser for this person."""
     name = secrets.token_urlsafe(16)
     signature = context.signer.signature(_DEVICE_PURPOSE, f"{name}.{fold_email(person.email)}")
     lifetime = int(DEVICE_LASTS.total_seconds())

@@ -1,5 +1,5 @@
-"""Analyses beside DuckDB: markets, companies, comparable companies (X11), figure by figure.
+"""Analyses compared with DuckDB, figure by figure: markets, companies, comparable companies (X11).
 
-`__main__` is the program. `columns` writes the columns that DuckDB reads, `duckdb_figures` asks it in SQL, `ours`
-asks the code that the server runs.
+`__main__` is the program; it calls the code that the server runs. `columns` writes the columns that DuckDB reads,
+`duckdb_figures` computes the figures in SQL.
 """

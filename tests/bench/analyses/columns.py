@@ -1,7 +1,7 @@
-"""The companies of a generation as columns, for DuckDB: what filters and figures need, without records and names.
+"""The companies of a generation as columns for DuckDB: the columns of filters and figures, without records and names.
 
-They come from the arrays of the shards, by row. That these say what the records say is what
-`python -m shards verify` proves; here the sums over them are judged.
+The columns come from the arrays of the shards. `python -m shards verify` proves that the arrays agree with the records;
+the bench compares the figures that are computed from them.
 """
 
 from pathlib import Path
@@ -31,13 +31,16 @@ def write(base: ShardSet, folder: Path) -> None:
 
 
 def _companies(shard: Shard) -> pl.DataFrame:
+    """The columns of which DuckDB computes its figures: a row per company, in the row order of the shard."""
     rows = np.arange(shard.rows, dtype=np.uint32)
     cells = shard.layout.cells
     sizes = [cell.stop - cell.start for cell in cells]
+    # Keys of descending orders are negated values; a missing value has the greatest key.
     dates = -shard.keys("recent", rows).astype(np.int64)
     staff = -shard.keys("effectif_desc", rows).astype(np.int64)
     assets = codes.amounts(shard.codes("actif"), shard.code_array("actif.amounts", "<f8"))
-    least = -int(np.iinfo(np.int32).max)
+    missing = -int(np.iinfo(np.int32).max)
+    # The highest bit of `facts` says that the company has a web site.
     site = shard.facts >> (8 * shard.facts.dtype.itemsize - 1)
     return pl.DataFrame({
         "iso2": pl.repeat(shard.iso2, shard.rows, eager=True),
@@ -45,10 +48,10 @@ def _companies(shard: Shard) -> pl.DataFrame:
         "division": _spread([cell.secteur for cell in cells], sizes),
         "groupe": _spread([cell.sous_secteur for cell in cells], sizes),
         "ca_eur": pl.Series(-shard.keys("ca_desc", rows), nan_to_null=True),
-        "effectif": _known(staff, staff != least),
+        "effectif": _null_unless(staff, staff != missing),
         "least_staff": _least_staff(shard.codes("tranche")),
-        "creation": _known(_first_day(dates), dates != least),
-        "born": _known(dates // 10_000, dates != least),
+        "creation": _null_unless(_first_day(dates), dates != missing),
+        "born": _null_unless(dates // 10_000, dates != missing),
         "etat": pl.Series(STATES).gather(shard.codes("etat") % len(STATES)),
         "forme": _texts(shard, "forme"),
         "town": _texts(shard, "ville"),
@@ -61,6 +64,7 @@ def _companies(shard: Shard) -> pl.DataFrame:
 
 
 def _ratios(shard: Shard) -> pl.DataFrame:
+    """The ratios of the last statements, a row per company that has statements."""
     return pl.DataFrame({
         "iso2": pl.repeat(shard.iso2, len(shard.statement_rows), eager=True),
         "row": shard.statement_rows,
@@ -70,16 +74,18 @@ def _ratios(shard: Shard) -> pl.DataFrame:
 
 
 def _spread(texts: list[str | None], sizes: list[int]) -> pl.Series:
+    """The text of its cell for each company; `sizes` are the companies of the cells."""
     numbers = np.repeat(np.arange(len(texts)), sizes)
     return pl.Series(texts, dtype=pl.String).gather(numbers)
 
 
-def _known(values: NDArray[np.int64], known: NDArray[np.bool_]) -> pl.Series:
-    return pl.select(pl.when(pl.Series(known)).then(pl.Series(values))).to_series()
+def _null_unless(values: NDArray[np.int64], mask: NDArray[np.bool_]) -> pl.Series:
+    """The values where `mask` is true, null elsewhere."""
+    return pl.select(pl.when(pl.Series(mask)).then(pl.Series(values))).to_series()
 
 
 def _least_staff(tranches: NDArray[np.uint8]) -> pl.Series:
-    """The least headcount of a band, by its code (FORMAT.md §7): a company may publish its band alone."""
+    """The least headcount of a band, by its code (FORMAT.md §7): a company may publish only its band."""
     return pl.Series([None, -1, *bands.HEADCOUNTS], dtype=pl.Int64).gather(tranches)
 
 
@@ -90,20 +96,22 @@ def _first_day(dates: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _texts(shard: Shard, name: str) -> pl.Series:
-    return _named(shard, name).gather(shard.codes(name))
+    """The text of each company in a coded column."""
+    return _code_texts(shard, name).gather(shard.codes(name))
 
 
-def _named(shard: Shard, name: str) -> pl.Series:
-    listed = shard.code_texts(name)
-    texts = bytes(listed.data).decode().split("\n")[: len(listed)]
+def _code_texts(shard: Shard, name: str) -> pl.Series:
+    """The texts of a coded column by code; code 0 is null."""
+    code_texts = shard.code_texts(name)
+    texts = bytes(code_texts.data).decode().split("\n")[: len(code_texts)]
     return pl.Series([None, *texts], dtype=pl.String)
 
 
 def _activities(shard: Shard) -> pl.Series:
-    """The activities, which are numbered within each cell (FORMAT.md §7)."""
-    first = shard.code_array("nace.cells")[:-1].astype(np.int64)
+    """The activity of each company. Its code is a number within its cell (FORMAT.md §7)."""
+    cell_starts = shard.code_array("nace.cells")[:-1].astype(np.int64)
     stops = np.array([cell.stop for cell in shard.layout.cells])
-    of_row = np.repeat(first, np.diff(stops, prepend=0))
-    return _named(shard, "nace").gather(
-        shard.code_array("nace.codes")[of_row + shard.codes("nace")]
+    start_of_row = np.repeat(cell_starts, np.diff(stops, prepend=0))
+    return _code_texts(shard, "nace").gather(
+        shard.code_array("nace.codes")[start_of_row + shard.codes("nace")]
     )

@@ -1,5 +1,5 @@
-"""Adapters of other engines: the same companies loaded, the same questions answered.
+"""Adapters of other engines: they load the same companies and answer the same questions.
 
-`peer` is the interface, `companies` the common input, `loading` loads it; the other modules are an
-engine each, and `sql` is shared by two of them.
+`peer` is the interface, `companies` the common input, `loading` loads it. `sql` is shared by two engines; each of the
+other modules is an engine.
 """

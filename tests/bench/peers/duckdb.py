@@ -1,8 +1,8 @@
 """DuckDB: one table, sorted by place and turnover, so that zone maps skip most row groups.
 
-Names are searched with `contains` on the folded names: the FTS extension has no substring search, and
-no index of DuckDB answers "name or identifier". Pages of up to a thousand rows fetch the records of
-the matching rows only (late materialisation).
+Names are searched with `contains` on the folded names: the FTS extension has no substring search, and no index of
+DuckDB answers "name or identifier". Result pages of up to a thousand rows read only the records of their rows (late
+materialisation).
 """
 
 from pathlib import Path
@@ -25,10 +25,12 @@ _COLUMNS: Final = (
 
 
 def version() -> str:
+    """The version of the library, for the report."""
     return str(duckdb.__version__)
 
 
 def load(companies: Companies, path: Path) -> None:
+    """Write the table `company`, sorted by sector and turnover, to `path`."""
     with duckdb.connect(str(path)) as database:
         database.execute(
             f"CREATE TABLE company AS SELECT {_COLUMNS} FROM read_parquet(?) "
@@ -38,10 +40,13 @@ def load(companies: Companies, path: Path) -> None:
 
 
 def connect(companies: Companies, path: Path) -> "DuckDB":
+    """Open the files that `load` has created."""
     return DuckDB(companies, path)
 
 
 class DuckDB:
+    """The loaded table, as a Peer."""
+
     def __init__(self, companies: Companies, path: Path) -> None:
         self._companies = companies
         self._database = duckdb.connect(str(path), read_only=True)
@@ -50,10 +55,11 @@ class DuckDB:
         self._database.execute(f"SET memory_limit = '{processes.memory() // 4} B'")
 
     def search(self, question: Question) -> Answer:
+        """The total and the records of the page; `TooSlow` if the watchdog interrupts the search."""
         query = question.query
-        where = sql.filters(query) & sql.coded(query)
+        where = sql.filters(query) & sql.coded_filters(query)
         if query.q is not None:
-            where &= sql.named(query.q, "contains(folded, ?)")
+            where &= sql.q_condition(query.q, "contains(folded, ?)")
         try:
             total = self._all(f"SELECT count(*) FROM company WHERE {where.sql}", where)[0][0]
             rows = (
@@ -70,11 +76,14 @@ class DuckDB:
         return Answer(total, [self._companies.record(packed) for (packed,) in rows])
 
     def interrupt(self) -> None:
+        """End the running search, from another thread."""
         self._database.interrupt()
 
     def close(self) -> None:
+        """Close the database."""
         self._database.close()
 
     def _all(self, statement: str, where: sql.Condition) -> list[tuple[Any, ...]]:
-        found: list[tuple[Any, ...]] = self._database.execute(statement, where.values).fetchall()
-        return found
+        """All rows of a statement with the values of a condition."""
+        rows: list[tuple[Any, ...]] = self._database.execute(statement, where.values).fetchall()
+        return rows

@@ -1,4 +1,4 @@
-"""Loading of peers, each in a process of its own, with the cost of it.
+"""Loading of peers, each in its own process, with the costs.
 
     WORK/peers-<generation>/companies/        the companies as Parquet, for all peers
     WORK/peers-<generation>/sqlite            the file or folder of a peer, once complete
@@ -28,30 +28,31 @@ def load(data: Path, work: Path, names: Sequence[str]) -> dict[str, Cost]:
     """Load the peers `names` with the published generation of `data`; return the cost of each."""
     if not names:
         return {}
-    folder = place(data, work)
+    folder = peer_folder(data, work)
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         extract(data, folder / COMPANIES)
-    return {name: _loaded(folder, name) for name in names}
+    return {name: _load_peer(folder, name) for name in names}
 
 
-def place(data: Path, work: Path) -> Path:
+def peer_folder(data: Path, work: Path) -> Path:
     """The folder of the peers of the published generation of `data`."""
     return work / f"peers-{pointer.current_name(data)}"
 
 
-def _loaded(folder: Path, name: str) -> Cost:
-    figures = folder / f"{name}.json"
-    if not figures.exists():
+def _load_peer(folder: Path, name: str) -> Cost:
+    """Load a peer in a new process, unless the file of its cost exists; return the cost."""
+    cost_file = folder / f"{name}.json"
+    if not cost_file.exists():
         command = [sys.executable, "-m", "tests.bench.peers.loading", str(folder), name]
         cost = run(command)
-        figures.write_bytes(orjson.dumps(cost))
-    return Cost(**orjson.loads(figures.read_bytes()))
+        cost_file.write_bytes(orjson.dumps(cost))
+    return Cost(**orjson.loads(cost_file.read_bytes()))
 
 
 def main(folder: Path, name: str) -> None:
-    """Load one peer; its file appears whole."""
+    """Load a peer; its file gets its name when it is complete."""
     partial = folder / f"{name}.partial"
     if partial.is_dir():
         shutil.rmtree(partial)

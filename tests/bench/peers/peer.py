@@ -7,7 +7,7 @@ from typing import Final, Protocol
 from tests.bench.peers.companies import Companies
 from tests.bench.questions.question import Answer, Question
 
-# The modules of this folder that are peers.
+# The modules of this folder that define a peer (an engine that ours is compared with).
 NAMES: Final = ("duckdb", "sqlite", "tantivy")
 
 # Peers that search with as many threads as there are cores.
@@ -23,7 +23,7 @@ class NotExpressible(Exception):  # noqa: N818 -- an outcome, not a fault
 
 
 class Peer(Protocol):
-    """An engine that is open for reading."""
+    """An engine that ours is compared with, with its files open for reading."""
 
     def search(self, question: Question) -> Answer:
         """Answer a question.
@@ -53,5 +53,5 @@ class Engine(Protocol):
 
 def engine(name: str) -> Engine:
     """Import the module of the peer `name`, and with it its library."""
-    found: Engine = import_module(f"tests.bench.peers.{name}")
-    return found
+    module: Engine = import_module(f"tests.bench.peers.{name}")
+    return module

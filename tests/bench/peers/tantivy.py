@@ -1,10 +1,9 @@
 """tantivy: an inverted index with fast fields, the Rust library below several search servers.
 
-tantivy has no substring search, so each length of `q` has the field that answers it exactly: one to
-three characters are a term of an n-gram field; longer texts are a regular expression over the
-distinct words, and texts with blanks a phrase of such expressions. Prefixes of identifiers are edge
-n-grams. tantivy sorts by one fast field and does not define the place of nulls, so every order is a
-field of ranks. A phrase with too many expansions is not expressible.
+tantivy has no substring search, so the length of `q` decides its query: one to three characters are a term of an n-gram
+field; longer texts are a regular expression over the distinct words, and texts with blanks a phrase of such
+expressions. Prefixes of identifiers are edge n-grams. tantivy sorts by one fast field and does not define the place of
+nulls, so every order is a field of ranks. A phrase with too many expansions is not expressible.
 """
 
 from importlib import metadata
@@ -14,28 +13,30 @@ from typing import Any, Final
 import tantivy
 from tantivy import FieldType, Occur, Query
 
-from shards import query as asked
+from shards import query as queries
 from shards.codec.folding import fold, fold_id
 from tests.bench.peers import sql
 from tests.bench.peers.companies import Companies
 from tests.bench.peers.peer import NotExpressible
 from tests.bench.questions.question import Answer, Question
 
-_GRAM: Final = 3
-_PREFIX: Final = 6
-_TERMS: Final = ("iso2", "division", "groupe")
-_PLACES: Final = tuple(f"place_{tri}" for tri in asked.ORDERS)
+_GRAM: Final = 3  # the longest n-gram of names, in characters
+_PREFIX: Final = 6  # the longest indexed prefix of identifiers
+_TERMS: Final = ("iso2", "division", "groupe")  # fields that are compared as a whole
+_PLACES: Final = tuple(f"place_{tri}" for tri in queries.ORDERS)  # the rank in each order
 _COLUMNS: Final = ["folded", "ident", *_TERMS, "ca_eur", "effectif", "site_web", *_PLACES, "record"]
-_HEAP: Final = 1_500_000_000
+_HEAP: Final = 1_500_000_000  # bytes of memory of the writer
 
 
 def version() -> str:
+    """The version of the library, for the report."""
     return metadata.version("tantivy")
 
 
 def load(companies: Companies, path: Path) -> None:
+    """Write the index, a document per company, to `path`."""
     path.mkdir()
-    index = _with_tokenizers(tantivy.Index(_schema(), path=str(path)))
+    index = _register_tokenizers(tantivy.Index(_schema(), path=str(path)))
     writer = index.writer(_HEAP, 2)
     for (
         folded,
@@ -44,13 +45,13 @@ def load(companies: Companies, path: Path) -> None:
         ca,
         effectif,
         site,
-        p1,
-        p2,
-        p3,
-        p4,
-        p5,
-        p6,
-        p7,
+        rank_1,
+        rank_2,
+        rank_3,
+        rank_4,
+        rank_5,
+        rank_6,
+        rank_7,
         record,
     ) in companies.rows(_COLUMNS):
         document = tantivy.Document()
@@ -58,16 +59,18 @@ def load(companies: Companies, path: Path) -> None:
         document.add_text("word", folded)
         document.add_text("ident", ident)
         document.add_text("prefix", ident)
-        for name, value in zip(_TERMS, terms, strict=True):
+        for field, value in zip(_TERMS, terms, strict=True):
             if value is not None:
-                document.add_text(name, value)
+                document.add_text(field, value)
         if ca is not None:
             document.add_float("ca_eur", ca)
         if effectif is not None:
             document.add_integer("effectif", effectif)
         document.add_boolean("site_web", site)
-        for name, place in zip(_PLACES, (p1, p2, p3, p4, p5, p6, p7), strict=True):
-            document.add_unsigned(name, place)
+        for field, rank in zip(
+            _PLACES, (rank_1, rank_2, rank_3, rank_4, rank_5, rank_6, rank_7), strict=True
+        ):
+            document.add_unsigned(field, rank)
         document.add_bytes("record", record)
         writer.add_document(document)
     writer.commit()
@@ -75,10 +78,12 @@ def load(companies: Companies, path: Path) -> None:
 
 
 def connect(companies: Companies, path: Path) -> "Tantivy":
+    """Open the files that `load` has created."""
     return Tantivy(companies, path)
 
 
 def _schema() -> Any:
+    """The fields of an index."""
     builder = tantivy.SchemaBuilder()
     builder.add_text_field("gram", tokenizer_name="gram", index_option="basic")
     builder.add_text_field("word", tokenizer_name="word", index_option="position")
@@ -95,7 +100,8 @@ def _schema() -> Any:
     return builder.build()
 
 
-def _with_tokenizers(index: Any) -> Any:
+def _register_tokenizers(index: Any) -> Any:
+    """Register the tokenizers that the schema names; return the index."""
     for name, tokenizer in (
         ("gram", tantivy.Tokenizer.ngram(1, _GRAM)),
         ("word", tantivy.Tokenizer.whitespace()),
@@ -106,18 +112,21 @@ def _with_tokenizers(index: Any) -> Any:
 
 
 class Tantivy:
+    """The loaded index, as a Peer."""
+
     def __init__(self, companies: Companies, path: Path) -> None:
         self._companies = companies
-        index = _with_tokenizers(tantivy.Index.open(str(path)))
+        index = _register_tokenizers(tantivy.Index.open(str(path)))
         self._schema, self._searcher = index.schema, index.searcher()
 
     def search(self, question: Question) -> Answer:
-        if sql.coded(question.query) != sql.TRUE:
+        """The total and the records of the page; `NotExpressible` if Tantivy has no such condition."""
+        if sql.coded_filters(question.query) != sql.TRUE:
             raise NotExpressible  # only DuckDB has these columns
-        wanted = self._query(question.query)
+        query = self._query(question.query)
         try:
-            found = self._searcher.search(
-                wanted,
+            results = self._searcher.search(
+                query,
                 question.limit,
                 count=True,
                 order_by_field=f"place_{question.query.tri}",
@@ -126,8 +135,8 @@ class Tantivy:
             )
         except ValueError as error:  # too many words match a part of the phrase
             raise NotExpressible from error
-        packed = (self._searcher.doc(address)["record"][0] for _, address in found.hits)
-        return Answer(found.count, [self._companies.record(bytes(record)) for record in packed])
+        packed = (self._searcher.doc(address)["record"][0] for _, address in results.hits)
+        return Answer(results.count, [self._companies.record(bytes(record)) for record in packed])
 
     def interrupt(self) -> None:
         """Do nothing: tantivy cannot be interrupted."""
@@ -135,7 +144,8 @@ class Tantivy:
     def close(self) -> None:
         """Do nothing: the index is closed with its last reference."""
 
-    def _query(self, query: asked.Query) -> Any:
+    def _query(self, query: queries.Query) -> Any:
+        """All conditions of a query; a company must meet each."""
         parts = [
             Query.term_set_query(self._schema, name, list(values))
             for name, values in (("iso2", query.pays), ("division", query.secteurs))
@@ -154,34 +164,38 @@ class Tantivy:
         if query.site_web:
             parts.append(Query.term_query(self._schema, "site_web", True))
         if query.q is not None:
-            parts.append(self._named(query.q))
+            parts.append(self._q_query(query.q))
         if not parts:
             return Query.all_query()
         return Query.boolean_query([(Occur.Must, part) for part in parts])
 
     def _range(self, name: str, kind: FieldType, least: Any, most: Any) -> Any:
+        """The condition on a column with bounds, which are inclusive; None is no bound."""
         return Query.range_query(self._schema, name, kind, least, most)
 
-    def _named(self, q: str) -> Any:
+    def _q_query(self, q: str) -> Any:
+        """The condition of `q`: in the name, or at the start of the identifier."""
         folded, prefix = fold(q), fold_id(q)
         if not folded:
             return Query.empty_query()
         return Query.boolean_query([
-            (Occur.Should, self._by_name(folded)),
-            (Occur.Should, self._by_identifier(prefix)),
+            (Occur.Should, self._name_query(folded)),
+            (Occur.Should, self._identifier_query(prefix)),
         ])  # fmt: skip
 
-    def _by_name(self, folded: str) -> Any:
-        first, *middle = folded.split(" ")
+    def _name_query(self, folded: str) -> Any:
+        """A term for short texts, a regular expression for a word, a phrase of expressions for several words."""
+        first_word, *words_between = folded.split(" ")
         if len(folded) <= _GRAM:
             return Query.term_query(self._schema, "gram", folded)
-        if not middle:
+        if not words_between:
             return Query.regex_query(self._schema, "word", f".*{folded}.*")
-        *middle, last = middle
-        words = [f".*{first}", *middle, f"{last}.*"]
+        *words_between, last_word = words_between
+        words = [f".*{first_word}", *words_between, f"{last_word}.*"]
         return Query.regex_phrase_query(self._schema, "word", words)
 
-    def _by_identifier(self, prefix: str) -> Any:
+    def _identifier_query(self, prefix: str) -> Any:
+        """The condition on the start of the identifier; a long prefix is a regular expression."""
         if len(prefix) <= _PREFIX:
             return Query.term_query(self._schema, "prefix", prefix)
         return Query.regex_query(self._schema, "ident", f"{prefix}.*")

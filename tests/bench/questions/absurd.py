@@ -6,11 +6,11 @@ from shards.query import DEEPEST, Query, Range
 from tests.bench.questions.question import Question
 from tests.bench.questions.values import Values, quantile
 
-TABLE: Final = "absurd"
+TABLE: Final = "absurd"  # the table of these questions in a report
 
 
 def questions(values: Values) -> list[Question]:
-    """One question per kind."""
+    """One question per kind of rare or absurd search; the last three are about pages at the end and of full length."""
     return [
         *(Question(TABLE, kind, query) for kind, query in _queries(values).items()),
         Question(TABLE, "the last row that may be shown", Query(tri="nom"), DEEPEST - 1, 1),
@@ -20,6 +20,7 @@ def questions(values: Values) -> list[Question]:
 
 
 def _queries(values: Values) -> dict[str, Query]:
+    """The search of each kind, by the name of the kind."""
     ca, staff = quantile(values.ca, 0.5), quantile(values.effectif, 0.5)
     median = 1.0 if ca is None else ca
     groups = tuple(sorted(group for _, group in values.groupes))

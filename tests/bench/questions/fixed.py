@@ -1,7 +1,7 @@
 """One search per class of the first table of goals, chosen from the data.
 
-Each is at the expensive end of its class: the largest countries and sectors, bounds that many rows
-pass, a `q` of the frequency that the table of goals names.
+Each is at the expensive end of its class: the largest countries and sectors, bounds that many rows pass, a `q` of the
+frequency in the table of goals.
 """
 
 from collections.abc import Mapping, Sequence
@@ -10,10 +10,10 @@ from typing import Final
 
 from shards.query import Query, Range
 from tests.bench.questions.question import Goal, Question
-from tests.bench.questions.values import Values, grams, of_share, quantile
+from tests.bench.questions.values import Values, grams, nearest_share, quantile
 
-TABLE: Final = "fixed"
-# Milliseconds of p99 for each class.
+TABLE: Final = "fixed"  # the table of these questions in a report
+# The goal of each class: its p99 in milliseconds.
 GOALS: Final[Mapping[str, Goal]] = {
     name: Goal(p99=p99)
     for name, p99 in (
@@ -27,29 +27,30 @@ GOALS: Final[Mapping[str, Goal]] = {
         ("`q` + ranges + 5 countries + 10 sectors", 15), ("identifier prefix", 3),
     )
 }  # fmt: skip
-# Shares of the names that hold the `q`, in the order of the classes above, and of identifiers.
+# Shares of names that contain the `q`, by its length; then of a `q` with a blank, and of identifiers.
 _SHARES: Final = {1: 0.13, 2: 0.1, 3: 0.035, 5: 0.013, 10: 0.0001}
-_BLANK_SHARE: Final = 0.001
-_IDENT_SHARE: Final = 0.005
+_BLANK_SHARE: Final = 0.001  # the share of names that contain the `q` with a blank
+_IDENT_SHARE: Final = 0.005  # the share of identifiers that have the prefix
 
 
 def questions(values: Values) -> list[Question]:
     """The searches of the table, in its order."""
-    asked = _queries(values)
-    assert asked.keys() == GOALS.keys()
+    queries = _queries(values)
+    assert queries.keys() == GOALS.keys()
     pages: Mapping[str, Mapping[str, int]] = {
         "offset 950": {"offset": 950},
         "limit 500": {"limit": 500},
     }
-    return [Question(TABLE, kind, query, **pages.get(kind, {})) for kind, query in asked.items()]
+    return [Question(TABLE, kind, query, **pages.get(kind, {})) for kind, query in queries.items()]
 
 
 def _queries(values: Values) -> dict[str, Query]:
+    """The search of each class, by the name of the class."""
     country, sector = values.pays[:1], values.secteurs[:1]
     group_sector, group = values.groupes[0]
     turnover = Query(ranges=(Range("ca_eur", quantile(values.ca, 0.3), quantile(values.ca, 0.7)),))
     staff = Query(ranges=(Range("effectif", quantile(values.effectif, 0.6)),))
-    middle = _q(values, 5)
+    five_letters = _text_of_length(values, 5)
     return {
         "everything, ca_desc": Query(),
         "one country": Query(pays=country, tri="recent"),
@@ -65,33 +66,34 @@ def _queries(values: Values) -> dict[str, Query]:
         "turnover range, sorted by name": replace(turnover, tri="nom"),
         "offset 950": Query(),
         "limit 500": Query(),
-        "`q` 1 letter": Query(q=_q(values, 1)),
-        "`q` 2 letters": Query(q=_q(values, 2)),
-        "`q` 3 letters, frequent": Query(q=_q(values, 3)),
-        "`q` 5 letters, frequent": Query(q=middle),
-        "`q` 10 letters, rare": Query(q=_q(values, 10)),
+        "`q` 1 letter": Query(q=_text_of_length(values, 1)),
+        "`q` 2 letters": Query(q=_text_of_length(values, 2)),
+        "`q` 3 letters, frequent": Query(q=_text_of_length(values, 3)),
+        "`q` 5 letters, frequent": Query(q=five_letters),
+        "`q` 10 letters, rare": Query(q=_text_of_length(values, 10)),
         "`q` with a blank inside": Query(q=_frequent_text(values.noms, (5, 7, 4), _BLANK_SHARE, True)),
         "`q` + ranges + 5 countries + 10 sectors": replace(
-            turnover, q=middle, ranges=turnover.ranges + staff.ranges,
+            turnover, q=five_letters, ranges=turnover.ranges + staff.ranges,
             pays=values.pays[:5], secteurs=values.secteurs[:10],
         ),
         "identifier prefix": Query(q=_prefix(values.ids)),
     }  # fmt: skip
 
 
-def _q(values: Values, length: int) -> str:
+def _text_of_length(values: Values, length: int) -> str:
+    """A `q` of `length` characters with the frequency of `_SHARES`."""
     return _frequent_text(values.noms, (length,), _SHARES[length], False)
 
 
 def _frequent_text(noms: Sequence[str], lengths: Sequence[int], share: float, blank: bool) -> str:
-    """A substring that about `share` of the names hold, of the first length that occurs."""
+    """A substring that about `share` of the names contain, of the first of `lengths` that occurs; else `e o`."""
     counts = (grams(noms, length, blank=blank) for length in lengths)
-    return next((found for c in counts if (found := of_share(c, len(noms), share))), "e o")
+    return next((text for c in counts if (text := nearest_share(c, len(noms), share))), "e o")
 
 
 def _prefix(ids: Sequence[str]) -> str:
-    """A prefix of three or four characters of about `_IDENT_SHARE` of the identifiers."""
-    counts = grams((), 1, blank=False)
+    """A prefix of three or four characters that about `_IDENT_SHARE` of the identifiers have; else `123`."""
+    counts = grams((), 1, blank=False)  # an empty counter
     for length in (3, 4):
         counts.update(text[:length] for text in ids if len(text) >= length)
-    return of_share(counts, len(ids), _IDENT_SHARE) or "123"
+    return nearest_share(counts, len(ids), _IDENT_SHARE) or "123"

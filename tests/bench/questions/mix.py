@@ -13,24 +13,25 @@ from shards.query import DEEPEST, ORDERS, STATES, Query, Range
 from tests.bench.questions.question import PAGE, Goal, Question
 from tests.bench.questions.values import Values
 
-TABLE: Final = "mix"
+TABLE: Final = "mix"  # the table of these questions in a report
+# The kind of searches with filters of extensions X2.
 FILTERED: Final = "state, town, postcode, form, activity, date, assets"
 Draw = Callable[[Values, random.Random], Query]
 
 
-def questions(values: Values, chance: random.Random, each: int) -> list[Question]:
-    """`each` questions of every kind."""
+def questions(values: Values, chance: random.Random, per_kind: int) -> list[Question]:
+    """Draw `per_kind` questions of every kind."""
     return [
         Question(
             TABLE, kind, replace(draw(values, chance), tri=chance.choice(ORDERS)), *_page(chance)
         )
         for kind, draw in _DRAWS.items()
-        for _ in range(each)
+        for _ in range(per_kind)
     ]
 
 
 def _page(chance: random.Random) -> tuple[int, int]:
-    """Offset and limit: mostly the first page, sometimes the deepest row."""
+    """Draw an offset and a limit: mostly the first page, sometimes a deep one."""
     limit = PAGE if chance.random() < 0.8 else chance.choice((1, 10, 100, 500))
     offset = 0 if chance.random() < 0.6 else chance.randint(1, DEEPEST - PAGE)
     return min(offset, DEEPEST - limit), limit
@@ -39,34 +40,38 @@ def _page(chance: random.Random) -> tuple[int, int]:
 # -- scopes and bounds ---------------------------------------------------------------
 
 
-def _some(values: tuple[str, ...], chance: random.Random, most: int) -> tuple[str, ...]:
+def _sample(values: tuple[str, ...], chance: random.Random, most: int) -> tuple[str, ...]:
+    """One to `most` random values, sorted."""
     count = min(len(values), chance.randint(1, most))
     return tuple(sorted(chance.sample(values, count)))
 
 
 def _scope(values: Values, chance: random.Random) -> Query:
-    """A scope: everything, one place, or several countries and sectors."""
-    draw = chance.choice((_everything, _everything, _place, _places))
+    """A scope: everything, one country or sector, or several countries and sectors."""
+    draw = chance.choice((_everything, _everything, _single_scope, _wide_scope))
     return draw(values, chance)
 
 
 def _everything(values: Values, chance: random.Random) -> Query:
+    """The scope of all companies."""
     return Query()
 
 
-def _place(values: Values, chance: random.Random) -> Query:
+def _single_scope(values: Values, chance: random.Random) -> Query:
     """One country, one sector, or one sector of one country."""
-    pays, secteurs = _some(values.pays, chance, 1), _some(values.secteurs, chance, 1)
+    pays, secteurs = _sample(values.pays, chance, 1), _sample(values.secteurs, chance, 1)
     return chance.choice((Query(pays=pays), Query(secteurs=secteurs), Query(pays, secteurs)))
 
 
-def _places(values: Values, chance: random.Random) -> Query:
-    return Query(_some(values.pays, chance, 20), _some(values.secteurs, chance, 30))
+def _wide_scope(values: Values, chance: random.Random) -> Query:
+    """Up to 20 countries and up to 30 sectors."""
+    return Query(_sample(values.pays, chance, 20), _sample(values.secteurs, chance, 30))
 
 
 def _sub_sector(values: Values, chance: random.Random) -> Query:
+    """One sub-sector, in all countries, one country or up to ten."""
     secteur, groupe = chance.choice(values.groupes)
-    pays = chance.choice(((), _some(values.pays, chance, 1), _some(values.pays, chance, 10)))
+    pays = chance.choice(((), _sample(values.pays, chance, 1), _sample(values.pays, chance, 10)))
     return Query(pays=pays, secteurs=(secteur,), sous_secteurs=(groupe,))
 
 
@@ -77,63 +82,71 @@ def _bounds(
     if not ascending:
         return 0, None
     start = chance.randrange(len(ascending))
+    # The exponent is uniform, so widths of 1 to 10 values are as frequent as widths of 10 to 100.
     width = int(len(ascending) ** chance.random())
     low, high = ascending[start], ascending[min(start + width, len(ascending) - 1)]
     return chance.choice(((low, high), (low, high), (low, None), (None, high)))
 
 
 def _turnover(values: Values, chance: random.Random) -> Query:
+    """A query with bounds of the turnover in a random scope (countries and sectors)."""
     low, high = _bounds(values.ca, chance)
     return replace(_scope(values, chance), ranges=(Range("ca_eur", low, high),))
 
 
 def _headcount(values: Values, chance: random.Random) -> Query:
+    """A query with bounds of the headcount in a random scope (countries and sectors)."""
     low, high = _bounds(values.effectif, chance)
     return replace(_scope(values, chance), ranges=(Range("effectif", low, high),))
 
 
 def _headcount_website(values: Values, chance: random.Random) -> Query:
+    """Bounds of the headcount, and a web site."""
     return replace(_headcount(values, chance), site_web=True)
 
 
 def _all_bounds(values: Values, chance: random.Random) -> Query:
+    """Bounds of the headcount and of the turnover, and a web site."""
     low, high = _bounds(values.ca, chance)
     query = _headcount_website(values, chance)
     return replace(query, ranges=(*query.ranges, Range("ca_eur", low, high)))
 
 
-# -- `q` -------------------------------------------------------------------------------
+# -- searches with `q` -----------------------------------------------------------------
 
 
 def _letters(values: Values, chance: random.Random, length: int) -> str:
-    """A substring of a name or of a word, or a text in no name, of `length` characters."""
-    kind = chance.random()
+    """A substring of a name or of a word, or random letters, of `length` characters."""
+    origin = chance.random()
     for _ in range(100):
-        text = chance.choice(values.noms if kind < 0.5 else values.mots)
+        text = chance.choice(values.noms if origin < 0.5 else values.mots)
         start = chance.randint(0, max(0, len(text) - length))
-        part = text[start : start + length]
-        if kind < 0.9 and len(part) == length and " " not in part:
-            return part
+        substring = text[start : start + length]
+        if origin < 0.9 and len(substring) == length and " " not in substring:
+            return substring
     return "".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=length))
 
 
-def _named(*lengths: int) -> Draw:
+def _q_draw(*lengths: int) -> Draw:
+    """A function that draws a `q` of one of `lengths` characters."""
     return lambda values, chance: Query(q=_letters(values, chance, chance.choice(lengths)))
 
 
-def _named_somewhere(values: Values, chance: random.Random) -> Query:
+def _q_and_turnover(values: Values, chance: random.Random) -> Query:
+    """A `q` of five letters with bounds of the turnover."""
     return replace(_turnover(values, chance), q=_letters(values, chance, 5))
 
 
-def _named_narrowly(values: Values, chance: random.Random) -> Query:
+def _q_and_ranges(values: Values, chance: random.Random) -> Query:
+    """A `q` with bounds of headcount and turnover in several countries and sectors."""
     staff = _headcount(values, chance)
     return replace(
-        _places(values, chance), q=_letters(values, chance, chance.choice((3, 4, 5, 6))),
+        _wide_scope(values, chance), q=_letters(values, chance, chance.choice((3, 4, 5, 6))),
         ranges=(*staff.ranges, Range("ca_eur", _bounds(values.ca, chance)[0])),
     )  # fmt: skip
 
 
-def _blank(values: Values, chance: random.Random) -> Query:
+def _q_with_blank(values: Values, chance: random.Random) -> Query:
     """A substring that spans two or more words of a name."""
     several = [nom for nom in values.noms[:1_000] if " " in nom] or ["a b"]
     text = chance.choice(several)
@@ -142,10 +155,13 @@ def _blank(values: Values, chance: random.Random) -> Query:
     return Query(q=text[start:end].strip())
 
 
-def _identifier(least: int, most: int) -> Draw:
+def _identifier_draw(least: int, most: int) -> Draw:
+    """A function that draws a prefix of `least` to `most` characters of an identifier."""
+
     def draw(values: Values, chance: random.Random) -> Query:
-        known = chance.choice(values.ids) if chance.random() < 0.9 else "999999"
-        return Query(q=known[: chance.randint(least, most)])
+        """Draw a prefix of an identifier of a company or, in one draw of ten, of "999999"."""
+        identifier = chance.choice(values.ids) if chance.random() < 0.9 else "999999"
+        return Query(q=identifier[: chance.randint(least, most)])
 
     return draw
 
@@ -154,60 +170,65 @@ def _identifier(least: int, most: int) -> Draw:
 
 
 def _filter(values: Values, chance: random.Random) -> Query:
-    """One of these filters: by values of companies, frequent ones often."""
-    kind = chance.randrange(7)
-    if kind == 0:
+    """A random filter of extensions X2, with values of companies: frequent values are drawn often."""
+    filter_number = chance.randrange(7)
+    if filter_number == 0:
         return Query(etats=tuple(chance.sample(STATES, chance.randint(1, 2))))
-    if kind == 1 and values.villes:
+    if filter_number == 1 and values.villes:
         return Query(villes=tuple(chance.choices(values.villes, k=chance.choice((1, 1, 3)))))
-    if kind == 2 and values.codes_postaux:
+    if filter_number == 2 and values.codes_postaux:
         code = chance.choice(values.codes_postaux)
         return Query(codes_postaux=(code[: chance.randint(1, len(code))],))
-    if kind == 3 and values.formes:
+    if filter_number == 3 and values.formes:
         return Query(formes=tuple(chance.choices(values.formes, k=chance.choice((1, 2)))))
-    if kind == 4 and values.nace:
+    if filter_number == 4 and values.nace:
         codes = chance.choices(values.nace, k=chance.choice((1, 1, 2)))
         return Query(nace=tuple(code[: chance.choice((2, 4, 5))] for code in codes))
-    if kind == 5:
+    if filter_number == 5:
         low, high = _bounds(values.cree, chance)
         return Query(ranges=(Range("creation", low, high),))
     low, high = _bounds(values.actif, chance)
     return Query(ranges=(Range("actif_eur", low, high),), avec_comptes=chance.random() < 0.3)
 
 
-def _filtered(values: Values, chance: random.Random) -> Query:
-    """One to three of these filters, most of them with others."""
-    others = (_scope, _scope, _turnover, _headcount, _all_bounds, _sub_sector, _named(3, 5))
-    query = chance.choice(others)(values, chance)
+def _several_filters(values: Values, chance: random.Random) -> Query:
+    """One to three filters of extensions X2, mostly with other conditions."""
+    base_draws = (_scope, _scope, _turnover, _headcount, _all_bounds, _sub_sector, _q_draw(3, 5))
+    query = chance.choice(base_draws)(values, chance)
     for _ in range(chance.randint(1, 3)):
-        added = _filter(values, chance)
-        bounded = {one.column: one for one in (*query.ranges, *added.ranges)}
+        filter_query = _filter(values, chance)
+        # A later range of a column replaces an earlier one.
+        range_by_column = {
+            range_.column: range_ for range_ in (*query.ranges, *filter_query.ranges)
+        }
         query = replace(query, **{
-            field.name: getattr(added, field.name) for field in fields(Query)
-            if getattr(added, field.name) != field.default
-        } | {"ranges": tuple(bounded.values())})  # fmt: skip
+            field.name: getattr(filter_query, field.name) for field in fields(Query)
+            if getattr(filter_query, field.name) != field.default
+        } | {"ranges": tuple(range_by_column.values())})  # fmt: skip
     return query
 
 
+# The function that draws a search of each kind.
 _DRAWS: Final[Mapping[str, Draw]] = {
-    "one country or sector": _place,
-    "several countries × sectors": _places,
+    "one country or sector": _single_scope,
+    "several countries × sectors": _wide_scope,
     "sub-sector": _sub_sector,
     "turnover range, any scope and order": _turnover,
     "headcount range, any scope and order": _headcount,
     "turnover + headcount + website": _all_bounds,
     "headcount + website, every order": _headcount_website,
-    "`q` 1 letter": _named(1),
-    "`q` 2 or 3 letters": _named(2, 3),
-    "`q` 5 letters": _named(5),
-    "`q` 10 letters": _named(10),
-    "`q` 5 letters + turnover range": _named_somewhere,
-    "`q` with a blank inside": _blank,
-    "`q` + ranges + countries × sectors": _named_narrowly,
-    "identifier prefix, 3 and more characters": _identifier(3, 6),
-    "identifier prefix, 1–2 characters": _identifier(1, 2),
-    FILTERED: _filtered,
+    "`q` 1 letter": _q_draw(1),
+    "`q` 2 or 3 letters": _q_draw(2, 3),
+    "`q` 5 letters": _q_draw(5),
+    "`q` 10 letters": _q_draw(10),
+    "`q` 5 letters + turnover range": _q_and_turnover,
+    "`q` with a blank inside": _q_with_blank,
+    "`q` + ranges + countries × sectors": _q_and_ranges,
+    "identifier prefix, 3 and more characters": _identifier_draw(3, 6),
+    "identifier prefix, 1–2 characters": _identifier_draw(1, 2),
+    FILTERED: _several_filters,
 }
+# The goals of each kind: milliseconds of p50 and of p99, and the ratio of the best peer's time to ours.
 GOALS: Final[Mapping[str, Goal]] = {
     "one country or sector": Goal(0.5, 3, 15),
     "several countries × sectors": Goal(1, 4, 100),

@@ -36,14 +36,14 @@ class Question:
         >>> Question("mix", "sector", Query(secteurs=("62",), tri="nom"), offset=50).text
         "secteurs=('62',) tri='nom' offset=50"
         """
-        asked = [
+        parameters = [
             f"{field.name}={value!r}"
             for field in dataclasses.fields(Query)
             if (value := getattr(self.query, field.name)) != field.default
         ]
         page = [f"offset={self.offset}"] if self.offset else []
         page += [f"limit={self.limit}"] if self.limit != PAGE else []
-        return " ".join(asked + page) or "everything"
+        return " ".join(parameters + page) or "everything"
 
 
 @dataclass(frozen=True, slots=True)

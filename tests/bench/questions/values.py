@@ -1,7 +1,7 @@
 """The values of a generation from which questions are drawn.
 
 Countries and sectors come from the reference counts. Amounts, words and identifiers come from some
-thousand random companies, so frequent values are drawn often and rare ones sometimes.
+thousand random companies, so frequent values are drawn often and rare values sometimes.
 """
 
 import math
@@ -17,7 +17,7 @@ from shards.codec import codes
 from shards.codec.folding import fold, fold_id
 from shards.generations.generation_files import Generation
 
-SAMPLE: Final = 20_000
+SAMPLE: Final = 20_000  # companies
 
 # Texts of the filters of extensions X2, and their fields.
 _TEXTS: Final = {
@@ -30,7 +30,7 @@ K = TypeVar("K")
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """Places by descending number of companies; values of the sample, amounts ascending."""
+    """Countries and sectors by descending number of companies; values of a sample, amounts ascending."""
 
     pays: tuple[str, ...]
     secteurs: tuple[str, ...]
@@ -49,20 +49,20 @@ class Values:
 
 
 def sample(generation: Generation, chance: random.Random, size: int = SAMPLE) -> Values:
-    """Values of the places and of at most `size` companies of a generation that is not empty."""
-    companies, actif = [], list[float]()
+    """The values of which searches are made: those of at most `size` companies drawn from a non-empty generation."""
+    companies, assets = [], list[float]()
     shards = list(generation.shards.values())
-    rows = np.cumsum([shard.rows for shard in shards])
-    for place in sorted(chance.sample(range(int(rows[-1])), min(size, int(rows[-1])))):
-        number = int(np.searchsorted(rows, place, side="right"))
-        shard = shards[number]
-        row = place - int(rows[number]) + shard.rows
+    row_ends = np.cumsum([shard.rows for shard in shards])
+    for position in sorted(chance.sample(range(int(row_ends[-1])), min(size, int(row_ends[-1])))):
+        shard_number = int(np.searchsorted(row_ends, position, side="right"))
+        shard = shards[shard_number]
+        row = position - int(row_ends[shard_number]) + shard.rows
         companies.append(shard.company(row))
-        listed = shard.code_array("actif.amounts", "<f8")
-        actif += codes.amounts(shard.codes("actif")[row : row + 1], listed).tolist()
+        asset_amounts = shard.code_array("actif.amounts", "<f8")
+        assets += codes.amounts(shard.codes("actif")[row : row + 1], asset_amounts).tolist()
     noms = [folded for company in companies if (folded := fold(company["nom"]))]
     return Values(
-        **_places(generation),
+        **_reference_values(generation),
         ca=_ascending(company["ca_eur"] for company in companies),
         effectif=_ascending(company["effectif"] for company in companies),
         noms=tuple(noms),
@@ -73,12 +73,12 @@ def sample(generation: Generation, chance: random.Random, size: int = SAMPLE) ->
             for name, field in _TEXTS.items()
         },
         cree=_ascending(_day(company["date_creation"]) for company in companies),
-        actif=_ascending(None if math.isnan(euros) else euros for euros in actif),
+        actif=_ascending(None if math.isnan(euros) else euros for euros in assets),
     )
 
 
 def quantile(ascending: Sequence[T], share: float) -> T | None:
-    """The value below which `share` of the values lie; None without values.
+    """The value at `share` of the ascending values; None without values.
 
     >>> quantile((1, 2, 3, 4), 0.5)
     3
@@ -87,24 +87,25 @@ def quantile(ascending: Sequence[T], share: float) -> T | None:
 
 
 def grams(texts: Iterable[str], length: int, *, blank: bool) -> Counter[str]:
-    """The number of `texts` that hold each substring of `length`, with or without a blank inside.
+    """The number of `texts` that contain each substring of `length`, with or without a blank inside.
 
     >>> grams(("ab ba", "ab"), 2, blank=False)
     Counter({'ab': 2, 'ba': 1})
     """
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for text in texts:
         parts = {text[start : start + length] for start in range(len(text) - length + 1)}
-        found.update(p for p in parts if p == p.strip() and (" " in p) == blank)
-    return found
+        counts.update(p for p in parts if p == p.strip() and (" " in p) == blank)
+    return counts
 
 
-def of_share(counts: Counter[str], texts: int, share: float) -> str | None:
+def nearest_share(counts: Counter[str], texts: int, share: float) -> str | None:
     """The substring whose count is nearest to `share` of the texts; None without counts."""
     return min(sorted(counts), key=lambda g: abs(math.log(counts[g] / texts / share)), default=None)
 
 
-def _places(generation: Generation) -> dict[str, Any]:
+def _reference_values(generation: Generation) -> dict[str, Any]:
+    """Countries, sectors and sub-sectors, those with the most companies first."""
     pays: Counter[str] = Counter()
     secteurs: Counter[str] = Counter()
     groupes: Counter[tuple[str, str]] = Counter()
@@ -123,12 +124,15 @@ def _places(generation: Generation) -> dict[str, Any]:
 
 
 def _day(date: str | None) -> int | None:
+    """A date as yyyymmdd, with 01 for an unknown month or day."""
     return None if date is None else int(f"{date}-01-01"[:10].replace("-", ""))
 
 
 def _most_first(counts: Counter[K]) -> tuple[K, ...]:
+    """The keys by descending count."""
     return tuple(key for key, _ in counts.most_common())
 
 
 def _ascending(values: Iterable[T | None]) -> tuple[T, ...]:
+    """The values in ascending order, without None."""
     return tuple(sorted(value for value in values if value is not None))

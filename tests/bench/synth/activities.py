@@ -16,7 +16,7 @@ _LABELLED: Final = 0.5  # share with the activity in words
 _UNVERSIONED: Final = 0.2  # share of the codes of Rev. 2 without `nace_version`
 # The level of a code: a class, group or division of Rev. 2, or a class of Rev. 2.1.
 _LEVELS: Final = choice(["class", "group", "division", "rev21"], [91.5, 4, 1.5, 3])
-_REV21: Final = 3
+_REV21: Final = 3  # the position of "rev21" in _LEVELS
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,14 +32,15 @@ class Coder:
     """The classes of NACE with their weights, for the notation of each country."""
 
     def __init__(self, base: Seeds, weights: Table, naf: Table) -> None:
+        """Index the tables of NACE; `weights` are those of divisions, `naf` are the classes of France."""
         self._rows = base.tables["nace_classes"]
         self._naf = {row["code_nace"]: row["code_naf"] for row in reversed(naf)}
         crosswalk = reversed(base.tables["nace_crosswalk"])
         self._rev21 = {row["nace_rev2"]: row["nace_rev21"] for row in crosswalk}
-        of_division = {row["nace_division"]: float(row["poids"]) for row in weights}
-        self._weights = self._spread(of_division)
+        division_weights = {row["nace_division"]: float(row["poids"]) for row in weights}
+        self._weights = self._class_weights(division_weights)
 
-    def _spread(self, of_division: Mapping[str, float]) -> list[float]:
+    def _class_weights(self, division_weights: Mapping[str, float]) -> list[float]:
         """Spread the weight of a division over its classes, most on the first."""
         ranks: dict[str, int] = {}
         shares = []
@@ -50,15 +51,15 @@ class Coder:
         for row, share in zip(self._rows, shares, strict=True):
             sums[row["division"]] += share
         return [
-            of_division.get(row["division"], 0.0) * share / sums[row["division"]]
+            division_weights.get(row["division"], 0.0) * share / sums[row["division"]]
             for row, share in zip(self._rows, shares, strict=True)
         ]
 
-    def in_notation(self, notation: str, *, french: bool) -> Codes:
+    def notation_codes(self, notation: str, *, french: bool) -> Codes:
         """The codes in a notation of `profils.csv`: `naf`, `cinq`, `nu` or `pointe`."""
         codes = [row["code"] for row in self._rows]
         bare = [code.replace(".", "") for code in codes]
-        written = {
+        class_codes = {
             "naf": [self._naf[code] for code in codes],
             "cinq": [code + "0" for code in bare],
             "nu": bare,
@@ -68,7 +69,7 @@ class Coder:
         divisions = [row["division"] for row in self._rows]
         rev21 = [self._rev21[code] for code in codes]
         labels = [row["label_fr" if french else "label_en"] for row in self._rows]
-        texts = pl.Series(written + groups + divisions + rev21)
+        texts = pl.Series(class_codes + groups + divisions + rev21)
         return Codes(choice(codes, self._weights), texts, pl.Series(labels))
 
 
@@ -76,11 +77,11 @@ def draw(codes: Codes, rng: Generator, count: int) -> dict[str, pl.Series]:
     """Draw `nace_code`, `nace_version` and `activite`."""
     places = codes.classes.places(rng, count)
     levels = _LEVELS.places(rng, count)
-    known = ~random_mask(rng, count, _ABSENT)
-    versioned = known & ((levels == _REV21) | ~random_mask(rng, count, _UNVERSIONED))
+    coded = ~random_mask(rng, count, _ABSENT)
+    versioned = coded & ((levels == _REV21) | ~random_mask(rng, count, _UNVERSIONED))
     versions = pl.Series(["2", "2.1"])[(levels == _REV21).astype(np.int64)]
     return {
-        "nace_code": null_unless(known, codes.texts[levels * len(codes.labels) + places]),
+        "nace_code": null_unless(coded, codes.texts[levels * len(codes.labels) + places]),
         "nace_version": null_unless(versioned, versions),
-        "activite": null_unless(known & random_mask(rng, count, _LABELLED), codes.labels[places]),
+        "activite": null_unless(coded & random_mask(rng, count, _LABELLED), codes.labels[places]),
     }

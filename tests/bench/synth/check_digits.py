@@ -18,6 +18,7 @@ Rule = Callable[[Stems], Stems]
 
 
 def _digit(stems: Stems, from_right: int) -> Stems:
+    """A digit of each stem, by its position from the right."""
     digits: Stems = stems // 10**from_right % 10
     return digits
 
@@ -25,8 +26,8 @@ def _digit(stems: Stems, from_right: int) -> Stems:
 def _weighted_sum(stems: Stems, weights: tuple[int, ...]) -> Stems:
     """The sum of digits times `weights`; the last weight belongs to the last digit."""
     total = np.zeros_like(stems)
-    for place, weight in enumerate(reversed(weights)):
-        total += weight * _digit(stems, place)
+    for position, weight in enumerate(reversed(weights)):
+        total += weight * _digit(stems, position)
     return total
 
 
@@ -40,38 +41,42 @@ def _complement_or_zero(*weights: int) -> Rule:
     return lambda stems: -_weighted_sum(stems, weights) % 11 % 10
 
 
-def _two_rounds(first: tuple[int, ...], second: tuple[int, ...]) -> Rule:
-    """The remainder modulo 11; where it is 10, with the `second` weights; where it is 10 again, 0."""
+def _two_rounds(weights: tuple[int, ...], second_weights: tuple[int, ...]) -> Rule:
+    """The remainder modulo 11; where it is 10, by `second_weights`; where it is 10 again, 0."""
 
-    def rule(stems: Stems) -> Stems:
-        once = _weighted_sum(stems, first) % 11
-        return np.where(once == 10, _weighted_sum(stems, second) % 11 % 10, once)
+    def check_digits(stems: Stems) -> Stems:
+        first_check = _weighted_sum(stems, weights) % 11
+        return np.where(
+            first_check == 10, _weighted_sum(stems, second_weights) % 11 % 10, first_check
+        )
 
-    return rule
+    return check_digits
 
 
 def _luhn(digits: int) -> Rule:
-    def rule(stems: Stems) -> Stems:
+    """The Luhn rule for stems of `digits` digits; the last digit counts twice."""
+
+    def check_digits(stems: Stems) -> Stems:
         total = np.zeros_like(stems)
-        for place in range(digits):
-            doubled = _digit(stems, place) * (2 if place % 2 == 0 else 1)
-            total += doubled // 10 + doubled % 10
+        for position in range(digits):
+            product = _digit(stems, position) * (2 if position % 2 == 0 else 1)
+            total += product // 10 + product % 10
         return -total % 10
 
-    return rule
+    return check_digits
 
 
 def _iso_7064(digits: int) -> Rule:
-    """ISO 7064 MOD 11,10."""
+    """The rule ISO 7064 MOD 11,10 for stems of `digits` digits."""
 
-    def rule(stems: Stems) -> Stems:
+    def check_digits(stems: Stems) -> Stems:
         product = np.full_like(stems, 10)
-        for place in reversed(range(digits)):
-            total = (product + _digit(stems, place)) % 10
+        for position in reversed(range(digits)):
+            total = (product + _digit(stems, position)) % 10
             product = np.where(total == 0, 10, total) * 2 % 11
         return (11 - product) % 10
 
-    return rule
+    return check_digits
 
 
 def _ico(stems: Stems) -> Stems:
@@ -81,6 +86,7 @@ def _ico(stems: Stems) -> Stems:
 
 
 def _latvian_digit(stems: Stems) -> Stems:
+    """The Latvian rule; a stem with 10 is never issued."""
     return (3 - _weighted_sum(stems, (9, 1, 4, 8, 3, 10, 2, 5, 7, 6))) % 11
 
 
@@ -89,6 +95,7 @@ def _belgian_digits(stems: Stems) -> Stems:
     return 97 - stems % 97
 
 
+# The rule of each country whose identifiers have a check digit.
 RULES: Final[Mapping[str, Rule]] = MappingProxyType(
     {
         "BE": _belgian_digits,
@@ -119,8 +126,9 @@ PER_TEN: Final = 9  # stems of ten that certainly have a check digit
 
 def valid_stems(counters: Stems, rule: Rule) -> Stems:
     """The stems of a GAPPED register by number: nine of each ten, all with a check digit."""
-    tens, last = np.divmod(counters, PER_TEN)
-    missing = np.full_like(counters, 10)
+    tens, digits = np.divmod(counters, PER_TEN)
+    # The last digit, 0 to 9, for which each ten has no check digit; 10 if there is none.
+    gaps = np.full_like(counters, 10)
     for digit in range(10):
-        missing[rule(tens * 10 + digit) == 10] = digit
-    return tens * 10 + last + (last >= missing)
+        gaps[rule(tens * 10 + digit) == 10] = digit
+    return tens * 10 + digits + (digits >= gaps)

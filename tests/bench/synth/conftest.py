@@ -12,6 +12,7 @@ from tests.bench.synth.writer import SynthOptions
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A synthetic input of 20 000 companies, a fifth with statements."""
     out = tmp_path_factory.mktemp("synth")
     writer.run(SynthOptions(companies=20_000, seed=1, out=out, comptes=0.2, jobs=1))
     return out
@@ -19,9 +20,11 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def companies(folder: Path) -> pl.DataFrame:
+    """The companies of the input."""
     return rows(folder, "companies")
 
 
 @pytest.fixture(scope="session")
 def comptes(folder: Path) -> pl.DataFrame:
+    """The statement lines of the input."""
     return rows(folder, "comptes")

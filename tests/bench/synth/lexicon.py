@@ -1,4 +1,4 @@
-"""The tables of synthetic companies, and those of `seeds/` that they use, as weighted choices.
+"""The tables of synthetic companies, and the tables of `seeds/` that they use, as weighted choices.
 
 They are read once per process. The profile of a country holds its languages, forms, towns,
 statuses, activity codes and shares. The lexicon of a language holds its words by rank (the table
@@ -17,13 +17,14 @@ import polars as pl
 
 from pipeline import seeds
 from pipeline.errors import SeedError
-from pipeline.seeds import Row, Seeds, Table
+from pipeline.seeds import Seeds, Table, TableRow
 from pipeline.stages.money import EURO
 from seeds import TABLES
 from tests.bench.synth import activities, identifiers
 from tests.bench.synth.random_draws import Choice, choice, zipf
 
 FOLDER: Final = Path(__file__).parent
+# The columns that the tables of this folder must have, by table.
 _COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "vocabulaire": ("langue", "genre", "mot"),
     "gabarits": ("gabarit", "poids"),
@@ -35,15 +36,17 @@ _COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {
     "poids_secteurs": ("nace_division", "poids"),
     "profils": ("iso2", "majuscules", "chiffre_affaires", "rue", "telephone", "domaine", "capital"),
 }
+# The columns that are read from tables of `seeds/`, by table.
 _COLUMNS_OF_SEEDS: Final[Mapping[str, tuple[str, ...]]] = {
     "naf": ("code_naf", "code_nace"),
     "postes": ("etat", "code", "libelle_fr", "ordre"),
 }
+# Tables that have rows of every country.
 _BY_COUNTRY: Final = ("profils", "langues", "formes", "statuts", "villes", "identifiants")
 YEARS: Final = (2025, 2024, 2023, 2022, 2021)  # fiscal years, newest first
 _VOWELS: Final = frozenset("aeiouyøæœаъоуеиюяαεηιουω")
 _WORD_SLOPE: Final = 0.9  # of the Zipf law of common words
-_SURNAME_SLOPE: Final = 0.5
+_SURNAME_SLOPE: Final = 0.5  # of the Zipf law of surnames
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +101,10 @@ class World:
 
     profiles: tuple[Profile, ...]
     gabarits: Choice
-    lines: Mapping[tuple[str, str], Row]  # by (etat, code)
+    lines: Mapping[tuple[str, str], TableRow]  # by (etat, code)
 
     def profile(self, iso2: str) -> Profile:
+        """The profile of a country."""
         return next(profile for profile in self.profiles if profile.iso2 == iso2)
 
 
@@ -117,10 +121,10 @@ def load() -> World:
         for folder, tables in ((FOLDER, _COLUMNS), (TABLES, _COLUMNS_OF_SEEDS))
         for name, columns in tables.items()
     }
-    lexicons = _lexicons(tables["vocabulaire"])
+    lexicons = _read_lexicons(tables["vocabulaire"])
     codes = activities.Coder(base, tables["poids_secteurs"], tables["naf"])
     profiles = tuple(
-        _profile(place, row, base, tables, lexicons, codes)
+        _read_profile(place, row, base, tables, lexicons, codes)
         for place, row in enumerate(base.tables["pays"])
     )
     patterns = tables["gabarits"]
@@ -129,22 +133,23 @@ def load() -> World:
     return World(profiles, gabarits, lines)
 
 
-def _lexicons(words: Table) -> dict[str, Lexicon]:
-    found: dict[str, dict[str, list[str]]] = {}
+def _read_lexicons(words: Table) -> dict[str, Lexicon]:
+    """The lexicon of each language, from the table of words."""
+    words_by_language: dict[str, dict[str, list[str]]] = {}
     for row in words:
-        of_language = found.setdefault(row["langue"], {"courant": [], "nom": []})
-        of_language[row["genre"]].append(row["mot"])
-    return {language: _lexicon(**genres) for language, genres in found.items()}
+        genres_of_language = words_by_language.setdefault(row["langue"], {"courant": [], "nom": []})
+        genres_of_language[row["genre"]].append(row["mot"])
+    return {language: _lexicon(**genres) for language, genres in words_by_language.items()}
 
 
 def _lexicon(courant: list[str], nom: list[str]) -> Lexicon:
     """Collect words and their fragments; a rare word joins fragments of several words."""
     starts, middles, ends = [], [], []
     for word in filter(str.isalpha, courant + nom):
-        begins = [place for place in range(1, len(word)) if _opens(word, place)]
-        starts += [word[:place].capitalize() for place in begins[:2]]
-        middles += [word[place:end] for place, end in pairwise(begins)]
-        ends += [word[place:] for place in begins[-2:]]
+        syllable_starts = [place for place in range(1, len(word)) if _starts_syllable(word, place)]
+        starts += [word[:place].capitalize() for place in syllable_starts[:2]]
+        middles += [word[place:end] for place, end in pairwise(syllable_starts)]
+        ends += [word[place:] for place in syllable_starts[-2:]]
     return Lexicon(
         zipf([word.capitalize() for word in courant], _WORD_SLOPE),
         zipf([word.capitalize() for word in nom], _SURNAME_SLOPE),
@@ -152,41 +157,51 @@ def _lexicon(courant: list[str], nom: list[str]) -> Lexicon:
     )
 
 
-def _opens(word: str, place: int) -> bool:
+def _starts_syllable(word: str, place: int) -> bool:
     """Whether a syllable begins at `place`: a consonant after a vowel."""
-    before, after = (normalize("NFKD", word[at])[0] in _VOWELS for at in (place - 1, place))
-    return before and not after
+    vowel_before, vowel_here = (
+        normalize("NFKD", word[at])[0] in _VOWELS for at in (place - 1, place)
+    )
+    return vowel_before and not vowel_here
 
 
-def _profile(
+def _read_profile(
     place: int,
-    pays: Row,
+    pays: TableRow,
     base: Seeds,
     tables: Mapping[str, Table],
     lexicons: Mapping[str, Lexicon],
     codes: activities.Coder,
 ) -> Profile:
+    """The profile of a country, from its rows in all tables."""
     iso2 = pays["iso2"]
-    own = {name: of_country(name, tables[name], iso2) for name in _BY_COUNTRY}
-    row, forms, towns = own["profils"][0], own["formes"], own["villes"]
-    languages = [line["langue"] for line in own["langues"]]
-    cut = [line["nom"].partition("{}") for line in forms]
+    country_tables = {name: country_rows(name, tables[name], iso2) for name in _BY_COUNTRY}
+    row, forms, towns = (
+        country_tables["profils"][0],
+        country_tables["formes"],
+        country_tables["villes"],
+    )
+    languages = [table_row["langue"] for table_row in country_tables["langues"]]
+    patterns = [table_row["nom"].partition("{}") for table_row in forms]
     devises = tuple(_devise(row, pays["devise"], year) for year in YEARS)
     return Profile(
         iso2=iso2,
         place=place,
         synthetic_n=int(pays["synthetic_n"]),
-        languages=choice(languages, _weights(own["langues"])),
+        languages=choice(languages, _weights(country_tables["langues"])),
         lexicons=tuple(lexicons[language] for language in languages),
-        forms=choice([line["forme"] for line in forms], _weights(forms)),
-        before=pl.Series([before for before, _, _ in cut]),
-        after=pl.Series([after for _, _, after in cut]),
-        statuts=choice([line["statut"] for line in own["statuts"]], _weights(own["statuts"])),
-        villes=choice([line["ville"] for line in towns], _weights(towns)),
-        codes_postaux=tuple(line["code_postal"] for line in towns),
-        regions=pl.Series([line["region"] for line in towns]),
-        codes=codes.in_notation(row["notation"], french=languages[0] == "fr"),
-        segments=identifiers.segments(own["identifiants"], iso2),
+        forms=choice([table_row["forme"] for table_row in forms], _weights(forms)),
+        before=pl.Series([before for before, _, _ in patterns]),
+        after=pl.Series([after for _, _, after in patterns]),
+        statuts=choice(
+            [table_row["statut"] for table_row in country_tables["statuts"]],
+            _weights(country_tables["statuts"]),
+        ),
+        villes=choice([table_row["ville"] for table_row in towns], _weights(towns)),
+        codes_postaux=tuple(table_row["code_postal"] for table_row in towns),
+        regions=pl.Series([table_row["region"] for table_row in towns]),
+        codes=codes.notation_codes(row["notation"], french=languages[0] == "fr"),
+        segments=identifiers.segments(country_tables["identifiants"], iso2),
         majuscules=float(row["majuscules"]),
         avec_ca=float(row["chiffre_affaires"]),
         rue=row["rue"],
@@ -199,7 +214,7 @@ def _profile(
     )
 
 
-def of_country(name: str, table: Table, iso2: str) -> Sequence[Row]:
+def country_rows(name: str, table: Table, iso2: str) -> Sequence[TableRow]:
     """The rows of a country.
 
     Raises:
@@ -211,11 +226,12 @@ def of_country(name: str, table: Table, iso2: str) -> Sequence[Row]:
     return rows
 
 
-def _weights(rows: Sequence[Row]) -> list[float]:
+def _weights(rows: Sequence[TableRow]) -> list[float]:
+    """The weights of the rows of a table."""
     return [float(row["poids"]) for row in rows]
 
 
-def _devise(row: Row, devise: str, year: int) -> str:
+def _devise(row: TableRow, devise: str, year: int) -> str:
     """The currency of accounts of a year; before the adoption of the euro, the old one."""
     return row["ancienne_devise"] if row["jusqu_en"] and year <= int(row["jusqu_en"]) else devise
 

@@ -20,7 +20,7 @@ Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 Numbers = NDArray[np.float64]
 
-# The position of a subject is part of its seed: append new ones.
+# The position of a subject is part of its seed: append new subjects.
 SUBJECTS: Final = (
     "identifiers",
     "names",
@@ -32,13 +32,13 @@ SUBJECTS: Final = (
     "further identifiers",
 )
 LETTERS: Final = pl.Series(list(ascii_uppercase))
-_RUNS: Final = re.compile(r"(#+|@)")
+_PLACEHOLDERS: Final = re.compile(r"(#+|@)")
 
 
 def generator(seed: int, country: int, chunk: int, subject: str, part: int = 0) -> Generator:
     """The generator of a subject in a chunk of a country, or in a part of a chunk."""
-    place = (country, chunk, SUBJECTS.index(subject), part)
-    return Generator(PCG64(SeedSequence(seed, spawn_key=place)))
+    seed_key = (country, chunk, SUBJECTS.index(subject), part)
+    return Generator(PCG64(SeedSequence(seed, spawn_key=seed_key)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,21 +83,21 @@ def null_unless(mask: Mask, values: pl.Series | ArrayLike) -> pl.Series:
 
 def concat(parts: Sequence[str | pl.Series]) -> pl.Series:
     """Concatenate texts row by row; a plain text is the same in every row."""
-    whole = pl.Series([""])
-    for part in parts:
-        whole = whole + part
-    return whole
+    texts = pl.Series([""])
+    for text in parts:
+        texts = texts + text
+    return texts
 
 
-def by_group(groups: Indices, make: Callable[[int, Indices], pl.Series]) -> pl.Series:
+def make_by_group(groups: Indices, make: Callable[[int, Indices], pl.Series]) -> pl.Series:
     """Make a column group by group; `make(group, rows)` gives the values of these rows."""
     order = np.argsort(groups, kind="stable")
-    back = np.empty_like(order)
-    back[order] = np.arange(len(order))
+    place_of_row = np.empty_like(order)
+    place_of_row[order] = np.arange(len(order))
     counts = np.bincount(groups)
     rows = np.split(order, np.cumsum(counts)[:-1])
-    made = [make(group, rows[group]) for group in np.flatnonzero(counts).tolist()]
-    return pl.concat(made)[back]
+    columns = [make(group, rows[group]) for group in np.flatnonzero(counts).tolist()]
+    return pl.concat(columns)[place_of_row]
 
 
 def zero_padded(numbers: ArrayLike, width: int) -> pl.Series:
@@ -107,12 +107,13 @@ def zero_padded(numbers: ArrayLike, width: int) -> pl.Series:
 
 def fill_pattern(pattern: str, rng: Generator, count: int) -> pl.Series:
     """Draw texts of a pattern: `#` is a digit, `@` a capital letter, the rest literal."""
+    # `count` empty texts come first, so that a pattern without a placeholder also gives `count` texts.
     parts: list[str | pl.Series] = [pl.Series([""])[np.zeros(count, dtype=np.int64)]]
-    for piece in filter(None, _RUNS.split(pattern)):
-        if piece.startswith("#"):
-            parts.append(zero_padded(rng.integers(0, 10 ** len(piece), count), len(piece)))
-        elif piece == "@":
+    for section in filter(None, _PLACEHOLDERS.split(pattern)):
+        if section.startswith("#"):
+            parts.append(zero_padded(rng.integers(0, 10 ** len(section), count), len(section)))
+        elif section == "@":
             parts.append(LETTERS[rng.integers(0, len(LETTERS), count)])
         else:
-            parts.append(piece)
+            parts.append(section)
     return concat(parts)

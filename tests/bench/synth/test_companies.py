@@ -1,4 +1,4 @@
-"""The columns of companies have the shapes of published ones."""
+"""The columns of companies resemble published data."""
 
 from collections.abc import Mapping
 
@@ -27,6 +27,7 @@ from tests.bench.synth.synthetic import share
 def test_shares_of_filled_fields(
     companies: pl.DataFrame, column: str, expected: float, tolerance: float
 ) -> None:
+    """The shares follow from the constants of the modules that draw the columns."""
     assert share(companies, pl.col(column).is_not_null()) == pytest.approx(expected, abs=tolerance)
 
 
@@ -34,14 +35,14 @@ def test_divisions_have_their_weights(companies: pl.DataFrame) -> None:
     table = seeds.read_table(FOLDER / "poids_secteurs.csv", ("nace_division", "poids"))
     weights = {row["nace_division"]: float(row["poids"]) for row in table}
     rev2 = companies.filter(pl.col("nace_code").is_not_null() & (pl.col("nace_version") != "2.1"))
-    found = rev2["nace_code"].str.head(2).value_counts()
+    counts = rev2["nace_code"].str.head(2).value_counts()
 
-    for division, count in found.iter_rows():
-        wanted = weights[division] / sum(weights.values())
-        assert count / rev2.height == pytest.approx(wanted, abs=0.01), division
+    for division, count in counts.iter_rows():
+        expected = weights[division] / sum(weights.values())
+        assert count / rev2.height == pytest.approx(expected, abs=0.01), division
 
 
-def test_activity_codes_come_in_the_notation_of_their_register(companies: pl.DataFrame) -> None:
+def test_activity_codes_are_in_the_notation_of_their_register(companies: pl.DataFrame) -> None:
     classes = companies.filter(pl.col("nace_code").str.len_bytes() > 4)
     notations = {"FR": r"^\d\d\.\d\d[A-Z]$", "UK": r"^\d{5}$", "DE": r"^\d\d\.\d\d$"}
 
@@ -56,37 +57,48 @@ def test_turnover_grows_with_the_headcount_and_is_zero_for_some(companies: pl.Da
         euros=pl.col("ca_last") * pl.col("ca_mult")
     )
 
-    def median(condition: pl.Expr) -> float:
+    def median_turnover(condition: pl.Expr) -> float:
+        """The median of the turnovers stated in euros, in euros, of the companies that meet a condition."""
         return float(euros.filter(condition).select(pl.col("euros").median()).item())
 
-    small, large = median(pl.col("effectif") == 1), median(pl.col("effectif") >= 10)
+    small, large = (
+        median_turnover(pl.col("effectif") == 1),
+        median_turnover(pl.col("effectif") >= 10),
+    )
     assert large > 5 * small
     assert share(euros, pl.col("euros") == 0) == pytest.approx(0.06, abs=0.02)
-    assert euros.select((1 / pl.col("euros")).min()).item() > float("-inf")  # no -0.0
+    # No turnover is -0.0: 1 / -0.0 would be minus infinity.
+    assert euros.select((1 / pl.col("euros")).min()).item() > float("-inf")
 
 
 def test_amounts_are_in_the_currency_of_country_and_year(companies: pl.DataFrame) -> None:
-    given = companies.filter(pl.col("ca_devise").is_not_null())
-    found: Mapping[str, set[str]] = {
-        iso2: set(given.filter(pl.col("iso2") == iso2)["ca_devise"]) for iso2 in ("UK", "HR", "FR")
+    with_currency = companies.filter(pl.col("ca_devise").is_not_null())
+    currencies: Mapping[str, set[str]] = {
+        iso2: set(with_currency.filter(pl.col("iso2") == iso2)["ca_devise"])
+        for iso2 in ("UK", "HR", "FR")
     }
 
-    assert found == {"UK": {"GBP"}, "HR": {"EUR", "HRK"}, "FR": {"EUR"}}
-    assert set(given["ca_mult"]) <= {1, 1_000, 1_000_000}
+    assert currencies == {"UK": {"GBP"}, "HR": {"EUR", "HRK"}, "FR": {"EUR"}}
+    assert set(with_currency["ca_mult"]) <= {1, 1_000, 1_000_000}
+    # A third of the companies have a turnover, 3 % of these in euros.
     assert share(companies, pl.col("ca_eur").is_not_null()) == pytest.approx(0.01, abs=0.005)
 
 
-def test_headcounts_have_a_heavy_tail_and_some_are_a_band_alone(companies: pl.DataFrame) -> None:
+def test_headcounts_have_a_heavy_tail_and_some_are_only_a_band(companies: pl.DataFrame) -> None:
+    # 4 % of the companies are in the classes from 10 persons on; a fifth of these have only a band.
     assert share(companies, (pl.col("effectif") >= 10).fill_null(False)) == pytest.approx(
         0.032, abs=0.006
     )
     assert companies.select(pl.col("effectif").max()).item() > 200
+    # A fifth of the 55 % that state a headcount.
     assert share(companies, pl.col("tranche_effectif").is_not_null()) > 0.08
-    both = pl.col("tranche_effectif").is_not_null() & pl.col("effectif").is_not_null()
-    assert share(companies, both) == 0
+    band_and_number = pl.col("tranche_effectif").is_not_null() & pl.col("effectif").is_not_null()
+    assert share(companies, band_and_number) == 0
 
 
-def test_dates_are_young_and_some_are_a_year_alone(companies: pl.DataFrame) -> None:
+def test_half_of_the_companies_are_young_and_some_dates_are_only_a_year(
+    companies: pl.DataFrame,
+) -> None:
     since_2019 = pl.col("date_creation").str.head(4) >= "2019"
 
     assert share(companies, since_2019) == pytest.approx(0.5, abs=0.1)
@@ -100,7 +112,7 @@ def test_a_town_has_its_own_postal_code_and_region(companies: pl.DataFrame) -> N
     assert set(lyon["region"]) == {"Auvergne-Rhône-Alpes", None}
 
 
-def test_contacts_are_of_the_name(companies: pl.DataFrame) -> None:
+def test_websites_have_the_name_of_the_company_as_domain(companies: pl.DataFrame) -> None:
     sites = companies.filter(pl.col("site_web").is_not_null())
     label = sites["site_web"].str.extract(r"^(?:https?://)?(?:www\.)?([a-z0-9]+)\.[a-z.]+$")
     bare = sites["nom"].str.to_lowercase().str.replace_all(r"[^a-z0-9]", "")
@@ -108,6 +120,6 @@ def test_contacts_are_of_the_name(companies: pl.DataFrame) -> None:
     assert label.null_count() == 0
     ascii_names = sites["nom"].str.contains(r"^[ -~]+$")
     pairs = zip(label.filter(ascii_names), bare.filter(ascii_names), strict=True)
-    assert all(part[:12] in whole for part, whole in pairs)
-    given = sites.filter(pl.col("domaine").is_not_null())
-    assert given.select(pl.col("site_web").str.ends_with(pl.col("domaine")).all()).item()
+    assert all(domain[:12] in name for domain, name in pairs)
+    with_domain = sites.filter(pl.col("domaine").is_not_null())
+    assert with_domain.select(pl.col("site_web").str.ends_with(pl.col("domaine")).all()).item()

@@ -1,4 +1,4 @@
-"""Names are shaped like real ones."""
+"""Names resemble real names."""
 
 import re
 from collections import Counter
@@ -12,26 +12,27 @@ from tests.bench.synth.random_draws import fill_pattern, generator
 from tests.bench.synth.synthetic import PROFILES
 
 
-def words(companies: pl.DataFrame) -> Counter[str]:
+def count_words(companies: pl.DataFrame) -> Counter[str]:
+    """The number of companies whose name has a word, by word."""
     split = companies["nom"].str.to_lowercase().str.extract_all(r"[\p{L}\p{N}]+")
     return Counter(split.list.unique().explode().to_list())
 
 
-def test_words_are_frequent_like_those_of_a_register(companies: pl.DataFrame) -> None:
-    found = words(companies)
+def test_word_frequencies_resemble_a_register(companies: pl.DataFrame) -> None:
+    counts = count_words(companies)
 
-    assert found.most_common(1)[0][1] > 0.01 * companies.height
-    assert found["services"] > 0.01 * companies.height
-    assert sum(count == 1 for count in found.values()) > 0.5 * len(found)
-    assert 0.3 < len(found) / companies.height < 1.2
+    assert counts.most_common(1)[0][1] > 0.01 * companies.height
+    assert counts["services"] > 0.01 * companies.height
+    assert sum(count == 1 for count in counts.values()) > 0.5 * len(counts)
+    assert 0.3 < len(counts) / companies.height < 1.2
 
 
-def test_new_words_become_rarer_as_names_become_more() -> None:
+def test_the_share_of_new_rare_words_falls_with_the_number_of_draws() -> None:
     english = PROFILES["UK"].lexicons[0]
-    drawn = draw_rare(english, generator(1, 0, 0, "names"), 400_000)
+    rare_words = draw_rare(english, generator(1, 0, 0, "names"), 400_000)
 
-    assert drawn[:4_000].n_unique() / 4_000 > 0.6
-    assert 0.2 < drawn.n_unique() / 400_000 < 0.5
+    assert rare_words[:4_000].n_unique() / 4_000 > 0.6
+    assert 0.2 < rare_words.n_unique() / 400_000 < 0.5
 
 
 def test_names_have_accents_ligatures_and_other_scripts(companies: pl.DataFrame) -> None:
@@ -60,17 +61,18 @@ def test_names_have_accents_ligatures_and_other_scripts(companies: pl.DataFrame)
         "SARL",
     ],
 )
-def test_names_have_the_marks_of_real_ones(companies: pl.DataFrame, pattern: str) -> None:
+def test_names_have_the_marks_of_real_names(companies: pl.DataFrame, pattern: str) -> None:
     assert companies["nom"].str.contains(pattern).any()
 
 
-def test_some_whole_names_are_those_of_another_company(companies: pl.DataFrame) -> None:
+def test_some_companies_have_the_name_of_another_company(companies: pl.DataFrame) -> None:
     distinct = companies.select("iso2", "nom").n_unique()
 
+    # 3 % of the names are copies, and a name can also be drawn twice.
     assert 0.02 < 1 - distinct / companies.height < 0.1
 
 
 def test_a_pattern_is_filled_with_digits_and_letters() -> None:
-    found = fill_pattern("@#-##", np.random.default_rng(1), 100)
+    texts = fill_pattern("@#-##", np.random.default_rng(1), 100)
 
-    assert found.str.contains(r"^[A-Z]\d-\d\d$").all()
+    assert texts.str.contains(r"^[A-Z]\d-\d\d$").all()

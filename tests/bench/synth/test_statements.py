@@ -7,13 +7,13 @@ from pipeline.canonical import COMPTES
 from tests.bench.synth.statements import LINES
 
 
-def test_the_asked_share_has_statements_of_one_to_five_years(
+def test_the_requested_share_has_statements_of_one_to_five_years(
     companies: pl.DataFrame, comptes: pl.DataFrame
 ) -> None:
-    each = comptes.group_by("iso2", "id").agg(pl.col("exercice").n_unique())
+    years = comptes.group_by("iso2", "id").agg(pl.col("exercice").n_unique())
 
-    assert each.height / companies.height == pytest.approx(0.2, abs=0.01)
-    assert set(each["exercice"]) == {1, 2, 3, 4, 5}
+    assert years.height / companies.height == pytest.approx(0.2, abs=0.01)
+    assert set(years["exercice"]) == {1, 2, 3, 4, 5}
     assert dict(comptes.schema) == dict(COMPTES)
     assert comptes.select("iso2", "id", "exercice", "code").is_duplicated().sum() == 0
 
@@ -31,7 +31,7 @@ def test_a_balance_sheet_balances(comptes: pl.DataFrame) -> None:
         assert wide.select((pl.col(total) - parts).abs().max()).item() < 0.01
 
 
-def test_the_newest_year_is_that_of_the_record(
+def test_the_newest_year_agrees_with_the_record(
     companies: pl.DataFrame, comptes: pl.DataFrame
 ) -> None:
     turnovers = comptes.filter(pl.col("code") == "TurnoverRevenue").rename({"valeur": "stated"})

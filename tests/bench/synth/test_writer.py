@@ -1,4 +1,4 @@
-"""`synth` writes the same bytes whatever the processes, and the number of companies asked for."""
+"""`synth` writes the requested number of companies, and the same bytes with any number of processes."""
 
 from pathlib import Path
 
@@ -11,43 +11,46 @@ from tests.bench.synth import writer
 from tests.bench.synth.__main__ import main
 from tests.bench.synth.synthetic import SEEDS, contents, rows
 from tests.bench.synth.writer import SynthOptions
-from tests.pipeline.builds import run as build
+from tests.pipeline.builds import run_build as build
 
 
-def test_the_same_seed_gives_the_same_bytes_whatever_the_jobs(tmp_path: Path) -> None:
-    def made(jobs: int) -> dict[str, bytes]:
+def test_the_same_seed_gives_the_same_bytes_with_any_number_of_jobs(tmp_path: Path) -> None:
+    def write_with(jobs: int) -> dict[str, bytes]:
         out = tmp_path / str(jobs)
         writer.run(SynthOptions(companies=400, seed=3, out=out, comptes=0.5, jobs=jobs))
         return contents(out)
 
-    assert made(1) == made(2)
+    assert write_with(1) == write_with(2)
 
 
 def test_another_seed_gives_other_companies(tmp_path: Path) -> None:
     for seed in (1, 2):
         writer.run(SynthOptions(companies=400, seed=seed, out=tmp_path / str(seed), jobs=1))
 
-    one, two = (rows(tmp_path / seed, "companies") for seed in "12")
-    assert set(one["id"]) != set(two["id"])
-    assert set(one["nom"]) != set(two["nom"])
+    companies_1, companies_2 = (rows(tmp_path / seed, "companies") for seed in "12")
+    assert set(companies_1["id"]) != set(companies_2["id"])
+    assert set(companies_1["nom"]) != set(companies_2["nom"])
 
 
-def test_chunks_draw_apart_and_share_no_identifier(
+def test_chunks_draw_different_names_and_share_no_identifier(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """A chunk is the companies that one task draws; 50 here, so that a small run has several chunks."""
     monkeypatch.setattr(writer, "ROWS", 50)
     monkeypatch.setattr(writer, "PART", 20)
     options = SynthOptions(companies=2_000, seed=1, out=tmp_path, comptes=1.0, jobs=1)
 
     written = writer.run(options)
 
-    made = rows(tmp_path, "companies")
+    companies = rows(tmp_path, "companies")
     lines = rows(tmp_path, "comptes")
-    assert made.select("iso2", "id").n_unique() == made.height == written.companies == 2_000
+    assert (
+        companies.select("iso2", "id").n_unique() == companies.height == written.companies == 2_000
+    )
     assert lines.select("iso2", "id").n_unique() == 2_000
     assert lines.height == written.lines
-    french = made.filter(pl.col("iso2") == "FR")["nom"]
-    assert set(french[:50]) != set(french[50:100])
+    french = companies.filter(pl.col("iso2") == "FR")["nom"]
+    assert set(french[:50]) != set(french[50:100])  # the first two chunks
 
 
 def test_chunks_are_dealt_to_batches_in_their_order() -> None:
@@ -58,12 +61,12 @@ def test_chunks_are_dealt_to_batches_in_their_order() -> None:
     assert [chunk for batch in batches for chunk in batch.chunks] == chunks
     assert sum(batch.rows for batch in batches) == 9_000_000
     assert max(batch.rows for batch in batches) <= writer.BATCH
-    assert len(batches) >= 2 * writer.EACH
+    assert len(batches) >= 2 * writer.LEAST_BATCHES
     assert batches[0].iso2 == "FR"
     assert batches[0].memory == writer.MEMORY
 
 
-def test_a_second_run_replaces_what_the_first_left(tmp_path: Path) -> None:
+def test_a_second_run_replaces_the_files_of_the_first(tmp_path: Path) -> None:
     writer.run(SynthOptions(companies=100, seed=1, out=tmp_path, comptes=1.0, jobs=1))
     (tmp_path / "companies" / "FR-00007.parquet.partial").touch()
     writer.run(SynthOptions(companies=3, seed=1, out=tmp_path, jobs=1))
@@ -118,7 +121,9 @@ def test_a_build_takes_every_row(tmp_path: Path) -> None:
     assert not list((tmp_path / "data" / "rejected").glob("*.parquet"))
 
 
-def test_the_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_prints_the_numbers_of_written_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     main(["--companies", "30", "--seed", "1", "--out", str(tmp_path / "in")])
 
     assert capsys.readouterr().out == f"30 companies, 0 statement lines in {tmp_path / 'in'}\n"
@@ -127,5 +132,5 @@ def test_the_command_says_what_it_wrote(tmp_path: Path, capsys: pytest.CaptureFi
 def test_every_drawn_column_is_canonical(companies: pl.DataFrame) -> None:
     assert dict(companies.schema) == dict(COMPANIES)
     empty = [name for name in COMPANIES if companies[name].null_count() == companies.height]
-    # The first is made by the build; the others are left to the registers.
+    # The build adds `url_registre`; only registers have the other three.
     assert empty == ["url_registre", "date_source", "noms_anterieurs", "nace_secondaires"]

@@ -1,1 +1,1 @@
-"""Judges of the tools for language models and of the texts for them."""
+"""Judges of the tools and the texts for language models."""

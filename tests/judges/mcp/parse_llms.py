@@ -1,4 +1,4 @@
-"""`parse_llms.py FILE`: the output of the parser by the author of llms.txt, as JSON."""
+"""`parse_llms.py FILE`: parse a file with the parser of the author of llms.txt, and print JSON."""
 
 import json
 import sys

@@ -13,7 +13,7 @@ PATH: Final = "/api/mcp"
 
 
 def python(era: str, program: str = "python") -> Path:
-    """The path of a program in the environment of an era, `modern` or `legacy`."""
+    """The path of a program in the virtual environment of an era, `modern` or `legacy`."""
     return ROOT / ".venv" / f"mcp-{era}" / "bin" / program
 
 

@@ -13,18 +13,18 @@ SUITE = MODULES / "@modelcontextprotocol" / "conformance" / "dist" / "index.js"
 
 
 @pytest.mark.parametrize("revision", ["2026-07-28", "2025-11-25"])
-def test_all_that_is_offered_conforms(
+def test_every_offered_scenario_conforms(
     live: Live, node: Path, tmp_path: Path, revision: str
 ) -> None:
-    """Scenarios that are not offered are in a file; the suite requires each of them to fail."""
+    """A file has the scenarios that the server does not offer; the suite requires each of them to fail"""
     expected = HERE / f"expected-{revision}.yaml"
 
-    said = run(
+    output = run(
         node, SUITE, "server", "--url", live.address + PATH, "--requirements", revision,
         "--expected-failures", expected, "--output-dir", tmp_path,
     )  # fmt: skip
 
-    assert "Baseline check passed" in said
-    assert "server-stateless" in said or "server-initialize: 2 passed, 0 failed" in said
+    assert "Baseline check passed" in output
+    assert "server-stateless" in output or "server-initialize: 2 passed, 0 failed" in output
     for passed in ("tools-list", "dns-rebinding-protection", "http-header-validation"):
-        assert f"✗ {passed}:" not in said
+        assert f"✗ {passed}:" not in output

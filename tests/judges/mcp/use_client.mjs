@@ -1,5 +1,6 @@
-// The tools by the official client for TypeScript, 2.x, or by the SDK before it:
-// `use_client.mjs PACKAGE URL KEY [MODE]` prints what it saw.
+// `use_client.mjs PACKAGE URL KEY [MODE]`: use the tools with the official client for TypeScript.
+// PACKAGE is `client` (2.x) or `sdk` (1.x).
+// The output is the results as JSON.
 const [, , name, url, key, mode] = process.argv;
 
 const loaded =
@@ -19,12 +20,12 @@ await client.connect(transport);
 const { tools } = await client.listTools();
 const call = (pays, rest) =>
   client.callTool({ name: 'search_companies', arguments: { pays: [pays], ...rest } });
-const found = await call('EE', { limit: 3 });
+const result = await call('EE', { limit: 3 });
 const wrong = await call('EST', {});
 const seen = {
   version: client.getNegotiatedProtocolVersion?.() ?? transport.protocolVersion,
   tools: tools.map((tool) => tool.name),
-  found: found.structuredContent,
+  result: result.structuredContent,
   wrong: wrong.isError ? wrong.content[0].text : null,
 };
 await client.close();

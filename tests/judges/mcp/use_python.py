@@ -1,6 +1,6 @@
-"""`use_python.py URL KEY [MODE]`: the tools, used by the official SDK for Python.
+"""`use_python.py URL KEY [MODE]`: use the tools with the official SDK for Python.
 
-The output is the answers as JSON. The SDK is that of the environment: 1.x, or 2.x with its modes.
+The output is the results as JSON. The environment has version 1.x of the SDK, or 2.x, which has modes.
 """
 
 import asyncio
@@ -16,6 +16,7 @@ from mcp.client.streamable_http import streamable_http_client
 
 @asynccontextmanager
 async def modern(url: str, headers: dict[str, str], mode: str) -> AsyncIterator[tuple[Any, str]]:
+    """A client of SDK 2.x, and the version of the protocol that it uses."""
     import httpx2
 
     async with (
@@ -27,6 +28,7 @@ async def modern(url: str, headers: dict[str, str], mode: str) -> AsyncIterator[
 
 @asynccontextmanager
 async def legacy(url: str, headers: dict[str, str]) -> AsyncIterator[tuple[Any, str]]:
+    """A client of SDK 1.x, and the version of the protocol that it uses."""
     import httpx
 
     async with (
@@ -38,19 +40,23 @@ async def legacy(url: str, headers: dict[str, str]) -> AsyncIterator[tuple[Any, 
 
 
 async def main(url: str, key: str, *mode: str) -> None:
-    use = modern if mode else legacy
-    async with use(url, {"Authorization": f"Bearer {key}"}, *mode) as (client, version):
+    """List the tools, search, and search with a wrong value; print the results as JSON, which the test compares.
+
+    With a `mode` the client speaks the modern protocol, else the legacy one.
+    """
+    connect = modern if mode else legacy
+    async with connect(url, {"Authorization": f"Bearer {key}"}, *mode) as (client, version):
         tools = await client.list_tools()
-        found = await client.call_tool("search_companies", {"pays": ["EE"], "limit": 3})
+        result = await client.call_tool("search_companies", {"pays": ["EE"], "limit": 3})
         wrong = await client.call_tool("search_companies", {"pays": ["EST"]})
     refused = wrong.model_dump(by_alias=True)
-    seen = {
+    results = {
         "version": version,
         "tools": [tool.name for tool in tools.tools],
-        "found": found.model_dump(by_alias=True)["structuredContent"],
+        "result": result.model_dump(by_alias=True)["structuredContent"],
         "wrong": refused["content"][0]["text"] if refused["isError"] else None,
     }
-    sys.stdout.write(json.dumps(seen))
+    sys.stdout.write(json.dumps(results))
 
 
 asyncio.run(main(*sys.argv[1:]))

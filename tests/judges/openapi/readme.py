@@ -1,4 +1,4 @@
-"""The client programs of README.md, with the address of another server."""
+"""The client programs of README.md, with another server address."""
 
 import re
 
@@ -7,9 +7,9 @@ from tests import ROOT
 _ADDRESS = "http://127.0.0.1:8080"
 
 
-def block(language: str, address: str) -> str:
-    """The only block in that language, with `address` as its server."""
-    found = re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    assert len(found) == 1, f"README.md has {len(found)} blocks of {language}"
-    assert _ADDRESS in found[0]
-    return str(found[0]).replace(_ADDRESS, address)
+def code_block(language: str, address: str) -> str:
+    """The only block of README.md in a language, with `address` as its server."""
+    blocks = re.findall(rf"```{language}\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    assert len(blocks) == 1, f"README.md has {len(blocks)} blocks of {language}"
+    assert _ADDRESS in blocks[0]
+    return str(blocks[0]).replace(_ADDRESS, address)

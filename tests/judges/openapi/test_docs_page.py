@@ -1,4 +1,4 @@
-"""/docs/essai in a real browser: it renders, it can be tried, and it contacts only this server."""
+"""/docs/essai in a real browser: it renders, operations can be tried, and it contacts only this server."""
 
 import shutil
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from playwright.sync_api import Page, sync_playwright
 from tests.judges.conftest import Live
 from tests.serve.conformance import DOCUMENT
 
-# Flags of a browser that makes no requests of its own.
+# Flags with which the browser itself makes no requests.
 QUIET = (
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync",
     "--disable-background-networking", "--disable-component-update",
@@ -30,7 +30,7 @@ class WatchedPage:
 
 @pytest.fixture
 def docs(live: Live) -> Iterator[WatchedPage]:
-    """The page, once it shows the operations."""
+    """The page `/docs/essai`, open in Chromium and showing the operations; notes its requests and console messages."""
     chromium = shutil.which("chromium")
     assert chromium, "a browser is needed; try: apt-get install chromium"
     with sync_playwright() as playwright:
@@ -48,16 +48,14 @@ def docs(live: Live) -> Iterator[WatchedPage]:
 
 
 def test_every_operation_is_listed(docs: WatchedPage) -> None:
-    shown = docs.page.locator(".opblock-summary-path").all_inner_texts()
-    described = [path for path, operations in DOCUMENT["paths"].items() for _ in operations]
+    shown_paths = docs.page.locator(".opblock-summary-path").all_inner_texts()
+    documented_paths = [path for path, operations in DOCUMENT["paths"].items() for _ in operations]
 
-    assert sorted(text.replace("\u200b", "") for text in shown) == sorted(described)
+    assert sorted(text.replace("\u200b", "") for text in shown_paths) == sorted(documented_paths)
 
 
-def test_nothing_is_asked_of_anybody_else_and_nothing_is_complained_of(
-    docs: WatchedPage, live: Live
-) -> None:
-    """The content policy is strict: a request to another server would be a console error."""
+def test_the_page_contacts_only_this_server_and_logs_nothing(docs: WatchedPage, live: Live) -> None:
+    """The content policy is strict: a request to another server would log an error"""
     assert docs.requests
     assert not [url for url in docs.requests if not url.startswith((live.address, "data:"))]
     assert not docs.messages

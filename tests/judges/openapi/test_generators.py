@@ -1,7 +1,7 @@
-"""Generators of clients whose source code a compiler judges: `tsc --strict` has nothing to say.
+"""Generated clients compile with `tsc --strict`.
 
-Texts of the document become comments, and patterns become literals of the language: a text that ends a comment, or a
-pattern with a line separator in it, makes a client that nobody can compile.
+Texts of the document become comments, and patterns become literals of the language. A client does not compile if a text
+ends a comment, or if a pattern contains a line separator.
 """
 
 import subprocess
@@ -50,6 +50,7 @@ def test_the_client_and_the_validators_of_hey_api_compile(
 
 
 def _compile(node: Path, folder: Path, files: Sequence[Path]) -> None:
+    """Check the types of TypeScript files by `tsc --strict`; an error of types fails the test."""
     modules = folder / "node_modules"
     if not modules.is_symlink():
         modules.symlink_to(MODULES)
@@ -57,5 +58,6 @@ def _compile(node: Path, folder: Path, files: Sequence[Path]) -> None:
 
 
 def _run(folder: Path, *command: str | Path) -> None:
+    """Run a program, which must succeed."""
     done = subprocess.run(command, cwd=folder, text=True, capture_output=True, check=False)
     assert done.returncode == 0, (done.stdout + done.stderr)[-8_000:]

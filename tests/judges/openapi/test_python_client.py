@@ -1,4 +1,4 @@
-"""The package that openapi-python-client generates, used by a program and by README.md."""
+"""The package that openapi-python-client generates, used by a program and by the example of README.md."""
 
 import os
 import subprocess
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.judges.conftest import Live
-from tests.judges.openapi.readme import block
+from tests.judges.openapi.readme import code_block
 
 HERE = Path(__file__).parent
 
@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 def test_the_generated_python_client_reads_every_answer(
     live: Live, description: Path, tmp_path: Path
 ) -> None:
-    """Both bodies of a 401 and the workbook included."""
+    """The answers include both bodies of a 401, and the workbook"""
     _run(
         tmp_path, Path(sys.executable).with_name("openapi-python-client"), "generate",
         "--path", description, "--config", HERE / "client.yaml",
@@ -26,12 +26,13 @@ def test_the_generated_python_client_reads_every_answer(
 
     key = live.key("data", "--api-tool", "--nom", "Python")
     _run(tmp_path, sys.executable, HERE / "use_client.py", live.address, key)
-    shown = f"KEY = {key!r}\n{block('python', live.address)}assert page.total > 2, page\n"
-    _run(tmp_path, sys.executable, "-c", shown)
+    program = f"KEY = {key!r}\n{code_block('python', live.address)}assert page.total > 2, page\n"
+    _run(tmp_path, sys.executable, "-c", program)
 
 
 def _run(folder: Path, *command: str | Path) -> None:
-    # The generator finds its formatter beside this Python; the program finds the package in `folder`.
+    """Run a program that must succeed in a folder with the generated package."""
+    # The formatter of the generator is in the folder of this Python; the generated package is in `folder`.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     variables = os.environ | {"PATH": path, "PYTHONPATH": str(folder)}
     done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The types that openapi-typescript generates: `tsc --strict` checks a program, Node runs it."""
+"""The types that openapi-typescript generates: `tsc --strict` checks a program with them, and Node runs it."""
 
 import shutil
 import subprocess
@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.judges.conftest import Live
-from tests.judges.openapi.readme import block
+from tests.judges.openapi.readme import code_block
 
 HERE = Path(__file__).parent
 MODULES = HERE / "node_modules"
@@ -23,8 +23,8 @@ def test_the_generated_types_hold_for_every_answer(
 
     key = live.key("data", "--api-tool", "--nom", "TypeScript")
     checked = "if (!page || page.total < 3) throw new Error();\n"
-    shown = f"const KEY = {key!r};\n{block('ts', live.address)}{checked}"
-    (tmp_path / "readme.ts").write_text(shown)
+    program = f"const KEY = {key!r};\n{code_block('ts', live.address)}{checked}"
+    (tmp_path / "readme.ts").write_text(program)
     generate = MODULES / "openapi-typescript" / "bin" / "cli.js"
     _run(node, tmp_path, generate, description, "--output", tmp_path / "schema.d.ts")
     _run(node, tmp_path, MODULES / "typescript" / "bin" / "tsc", "--project", tmp_path)
@@ -34,5 +34,6 @@ def test_the_generated_types_hold_for_every_answer(
 
 
 def _run(node: Path, folder: Path, *command: str | Path) -> None:
+    """Run a program for Node, which must succeed."""
     done = subprocess.run([node, *command], cwd=folder, text=True, capture_output=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr

@@ -1,8 +1,8 @@
-"""A user's program with the package that openapi-python-client generates.
+"""A program of a user of the package that openapi-python-client generates.
 
     python use_client.py ADDRESS KEY
 
-Run by test_python_client.py beside the package `european_companies`, never imported.
+test_python_client.py runs it with the package `european_companies` on its path; no module imports it.
 """
 
 import sys
@@ -29,12 +29,13 @@ from european_companies.models import (  # type: ignore[import-not-found]
 
 
 def main(address: str, key: str) -> None:
+    """Call operations of the generated client as a visitor, with a key, and with an unknown key; check the types."""
     visitor = Client(base_url=address)
     caller = AuthenticatedClient(base_url=address, token=key)
     stranger = AuthenticatedClient(base_url=address, token="soc_live_unknown")
 
     countries = list_countries.sync(client=visitor)
-    assert countries.total == len(countries.pays) == 25
+    assert countries.total == len(countries.pays) == 25  # as in seeds/pays.csv
 
     preview = search_companies.sync(client=visitor, pays="EE,UK", q="steel")
     assert isinstance(preview, Recherche), preview
@@ -48,9 +49,9 @@ def main(address: str, key: str) -> None:
     assert isinstance(wrong, Erreur400), wrong
     assert wrong.erreur.code == "pays_inconnu"
 
-    # A code of tomorrow.
-    later = {"code": "nouveau_code", "message": "…"}
-    assert Erreur400.from_dict({"erreur": later}).erreur.code == later["code"]
+    # A code that does not exist yet.
+    unknown_code = {"code": "nouveau_code", "message": "…"}
+    assert Erreur400.from_dict({"erreur": unknown_code}).erreur.code == unknown_code["code"]
 
     refused = search_companies.sync_detailed(client=stranger, q="steel")
     assert (refused.status_code, type(refused.parsed)) == (401, RechercheRefusee)
@@ -64,6 +65,7 @@ def main(address: str, key: str) -> None:
     assert "xl/workbook.xml" in ZipFile(BytesIO(workbook.payload.read())).namelist()
 
     account = read_account.sync(client=caller)
+    # The search and the record of this key are two calls.
     assert (account.plan, account.compteurs.appels_jour.utilise) == ("data", 2)
 
 

@@ -1,8 +1,8 @@
-// A TypeScript program of a user: openapi-fetch with the types that openapi-typescript made.
+// A program of a TypeScript user: openapi-fetch with the types that openapi-typescript generates.
 //
 //     node use_client.js ADDRESS KEY
 //
-// Run by test_typescript.py, which checks it with `tsc --strict` first.
+// test_typescript.py checks it with `tsc --strict`, then runs it.
 
 import assert from "node:assert/strict";
 import createClient from "openapi-fetch";
@@ -28,7 +28,7 @@ const preview = await visitor.GET("/api/v1/societes", {
   params: { query: { pays: "EE,UK", q: "steel" } },
 });
 assert.equal(preview.data?.apercu, true);
-const names: (string | undefined)[] = preview.data.societes.map((one) => one.nom);
+const names: (string | undefined)[] = preview.data.societes.map((company) => company.nom);
 assert.equal(names.length, 2);
 
 const page = await caller.GET("/api/v1/societes", {

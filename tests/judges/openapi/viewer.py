@@ -1,7 +1,7 @@
-"""Fetch the viewer of /docs again, in the version that serve/surfaces/docs/viewer names, after `.ci/judges install`.
+"""Fetch the viewer of /docs again, in the version of serve/surfaces/docs/viewer; run `.ci/judges install` first.
 
-npm verifies the digest of the package. SHA256SUMS lists the files for readers of the repository, and a
-test compares it with them.
+npm verifies the digest of the package. SHA256SUMS lists the digests for readers of the repository, and a test compares
+them with the files.
 """
 
 import subprocess
@@ -19,6 +19,7 @@ _NPM: Final = ROOT / "tests" / "judges" / "npm.py"
 
 
 def main() -> None:
+    """Replace the files of the viewer and their list of digests."""
     with tempfile.TemporaryDirectory() as folder:
         command: list[str | Path] = [sys.executable, _NPM, "pack", f"swagger-ui-dist@{VERSION}"]
         subprocess.run(command, cwd=folder, check=True)
@@ -29,13 +30,13 @@ def main() -> None:
                     packed = archive.extractfile(member)
                     assert packed
                     file.write_bytes(packed.read())
-    (VENDORED / "SHA256SUMS").write_text(sums())
+    (VENDORED / "SHA256SUMS").write_text(digest_lines())
 
 
-def sums() -> str:
+def digest_lines() -> str:
     """The content of SHA256SUMS, in the format of `sha256sum`."""
-    ours = ("README.md", "SHA256SUMS")
-    files = sorted(file for file in VENDORED.iterdir() if file.name not in ours)
+    own_files = ("README.md", "SHA256SUMS")
+    files = sorted(file for file in VENDORED.iterdir() if file.name not in own_files)
     return "".join(f"{sha256(file.read_bytes()).hexdigest()}  {file.name}\n" for file in files)
 
 

@@ -1,4 +1,4 @@
-"""A command of the pipeline that kills itself where it enters or leaves a function.
+"""A command of the pipeline that kills itself when it enters or leaves a function.
 
 python -m tests.pipeline.nightly.kill_at MODULE FUNCTION before|after ARGUMENT...
 """
@@ -12,18 +12,22 @@ from typing import Any
 
 
 def main() -> None:
-    """Replace the function of the module, and run the command."""
-    module, path, when, *arguments = sys.argv[1:]
-    *owner, name = path.split(".")
-    where = functools.reduce(getattr, owner, importlib.import_module(module))
-    function = getattr(where, name)
+    """Run a command of `pipeline` that is killed at a function, named by the arguments: module, function, moment.
 
-    def deadly(*args: Any, **kwargs: Any) -> None:
-        if when == "after":
+    The moment is `before` or `after` the call; the further arguments are those of the command.
+    """
+    module, dotted_name, moment, *arguments = sys.argv[1:]
+    *classes, name = dotted_name.split(".")
+    holder = functools.reduce(getattr, classes, importlib.import_module(module))
+    function = getattr(holder, name)
+
+    def kill_process(*args: Any, **kwargs: Any) -> None:
+        """Kill the process in place of the function (`before`), or when the function has returned (`after`)."""
+        if moment == "after":
             function(*args, **kwargs)
         os.kill(os.getpid(), signal.SIGKILL)
 
-    setattr(where, name, deadly)
+    setattr(holder, name, kill_process)
     command = importlib.import_module("pipeline.__main__")
     sys.exit(command.main(arguments))
 

@@ -1,4 +1,4 @@
-"""Files that are kept between nights, in which bits flip: what is published stays what it would have been."""
+"""Bits flip in files that stay between nights, and the published generation does not change."""
 
 import json
 from collections.abc import Callable
@@ -10,54 +10,47 @@ from pipeline import digests
 from pipeline.nightly import receipt
 from shards.generations import pointer
 from tests.pipeline.nightly.register_server import RegisterServer
-from tests.pipeline.nightly.test_fetching import EE, ESTONIA, unzipped, zipped
+from tests.pipeline.nightly.test_fetching import EE_NAME, EE_ZIP, unzipped, zipped
 from tests.pipeline.nightly.test_nightly import (
-    configured,
-    hurried,
     last_report,
-    published,
-    results,
-    run,
-    server,
+    published_counts,
+    run_night,
+    source_results,
 )
-from tests.pipeline.nightly.test_rejected_rows import nameless
+from tests.pipeline.nightly.test_rejected_rows import estonia_without_identifiers
 
 pytestmark = pytest.mark.slow
 
-__all__ = ["hurried", "server"]  # fixtures
 
-
-def replaced(path: Path, old: bytes, new: bytes) -> None:
-    """Change some bits of a file."""
+def replace_bytes(path: Path, old: bytes, new: bytes) -> None:
+    """Replace the first occurrence of `old`, as some flipped bits would."""
     content = path.read_bytes()
     assert old in content, content[:2_000]
     path.write_bytes(content.replace(old, new, 1))
 
 
-def flipped(path: Path) -> None:
+def flip_bit(path: Path) -> None:
     """Flip a bit in the middle of a file."""
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
 
 
-def shard(data: Path) -> bytes:
+def read_estonian_shard(data: Path) -> bytes:
     """The Estonian shard of the published generation."""
     return (data / str(pointer.current_name(data)) / "EE.shard").read_bytes()
 
 
-def test_a_damaged_receipt_of_a_country_changes_nothing_that_is_published(
-    tmp_path: Path, server: RegisterServer
+def test_a_damaged_receipt_of_a_country_does_not_change_the_publication(
+    tmp_path: Path, config_of_first_night: Path
 ) -> None:
-    """It is still JSON, and says that a row was left out."""
-    config = configured(tmp_path, server)
-    run(config)
+    """The damaged receipts are still JSON, with wrong counts of kept rows."""
     data = tmp_path / "data"
     before = pointer.current_name(data)
-    replaced(data / ".receipts" / "EE.json", b'"gardees":2665', b'"gardees":2664')
-    replaced(data / ".receipts" / "IE.json", b'"gardees":1', b'"gardees":3')
+    replace_bytes(data / ".receipts" / "EE.json", b'"gardees":2665', b'"gardees":2664')
+    replace_bytes(data / ".receipts" / "IE.json", b'"gardees":1', b'"gardees":3')
 
-    assert run(config) == 0
+    assert run_night(config_of_first_night) == 0
 
     assert pointer.current_name(data) == before
     quality = json.loads((data / str(before) / "quality.json").read_bytes())
@@ -66,88 +59,90 @@ def test_a_damaged_receipt_of_a_country_changes_nothing_that_is_published(
 
 
 @pytest.mark.parametrize(
-    "name", ["companies/*.parquet", "imports/*.json", "sources.json", digests.LIST]
+    "name", ["companies/*.parquet", "imports/*.json", "sources.json", digests.DIGESTS_FILE]
 )
-def test_a_damaged_import_is_made_anew(tmp_path: Path, server: RegisterServer, name: str) -> None:
-    config = configured(tmp_path, server)
-    run(config)
-    before = shard(tmp_path / "data")
-    [path] = (tmp_path / "work" / "input" / "ee").glob(f"*/{name}")
-    flipped(path)
-
-    assert run(config) == 0
-
-    assert shard(tmp_path / "data") == before
-    assert published(config) == {"EE": 2_665, "IE": 1}
-    [folder] = (tmp_path / "work" / "input" / "ee").iterdir()
-    assert digests.is_whole(folder)
-
-
-def test_a_damaged_import_is_not_what_stays_when_a_new_one_is_refused(
-    tmp_path: Path, server: RegisterServer
+def test_a_damaged_import_is_repeated(
+    tmp_path: Path, config_of_first_night: Path, name: str
 ) -> None:
-    config = configured(tmp_path, server)
-    run(config)
+    before = read_estonian_shard(tmp_path / "data")
+    [path] = (tmp_path / "work" / "input" / "ee").glob(f"*/{name}")
+    flip_bit(path)
+
+    assert run_night(config_of_first_night) == 0
+
+    assert read_estonian_shard(tmp_path / "data") == before
+    assert published_counts(config_of_first_night) == {"EE": 2_665, "IE": 1}
+    [folder] = (tmp_path / "work" / "input" / "ee").iterdir()
+    assert digests.is_intact(folder)
+
+
+def test_a_damaged_import_does_not_stay_when_a_new_import_is_refused(
+    tmp_path: Path, config_of_first_night: Path, server: RegisterServer
+) -> None:
     [path] = (tmp_path / "work" / "input" / "ee").glob("*/companies/*.parquet")
-    flipped(path)
-    server.publish(f"/{EE}", nameless(200))
+    flip_bit(path)
+    server.publish(f"/{EE_NAME}", estonia_without_identifiers(200))
 
-    run(config)
+    run_night(config_of_first_night)
 
-    assert results(config)["ee"] == "absent"
+    assert source_results(config_of_first_night)["ee"] == "absent"
 
 
 def test_a_damaged_list_of_imports_ends_the_night(
-    tmp_path: Path, server: RegisterServer, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, config_of_first_night: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Another count in it would let a register through that has lost half its rows."""
-    config = configured(tmp_path, server)
-    run(config)
+    """With a wrong count in it, a register that has lost half its rows would be accepted."""
     before = pointer.current_name(tmp_path / "data")
     path = tmp_path / "work" / "input" / "ee.json"
-    replaced(path, b'"gardes":2665', b'"gardes":1665')
-    capsys.readouterr()
+    replace_bytes(path, b'"gardes":2665', b'"gardes":1665')
 
-    assert run(config) == 1
+    assert run_night(config_of_first_night) == 1
 
-    assert f"{path} cannot be understood" in capsys.readouterr().err
+    assert f"{path} cannot be read" in capsys.readouterr().err
     assert pointer.current_name(tmp_path / "data") == before
 
 
-def test_a_list_of_imports_of_the_version_before_is_read(
-    tmp_path: Path, server: RegisterServer
+def test_a_list_of_imports_that_an_older_version_wrote_is_read(
+    tmp_path: Path, config_of_first_night: Path, server: RegisterServer
 ) -> None:
-    config = configured(tmp_path, server)
-    run(config)
     path = tmp_path / "work" / "input" / "ee.json"
-    listed = json.loads(path.read_bytes())["imports"]
-    path.write_text(json.dumps(listed))
-    (path.with_suffix("") / listed[0]["cle"] / digests.LIST).unlink()
-    server.publish(f"/{EE}", zipped(b"".join(unzipped(ESTONIA).splitlines(True)[:-500]), "x.csv"))
+    # The older version wrote the list without its digest, and no digests of the import.
+    imports = json.loads(path.read_bytes())["imports"]
+    path.write_text(json.dumps(imports))
+    (path.with_suffix("") / imports[0]["cle"] / digests.DIGESTS_FILE).unlink()
+    # An edition that lost 500 rows is refused, because it is compared with the count in the list.
+    server.publish(
+        f"/{EE_NAME}", zipped(b"".join(unzipped(EE_ZIP).splitlines(True)[:-500]), "x.csv")
+    )
 
-    assert run(config) == 0
+    assert run_night(config_of_first_night) == 0
 
-    assert (results(config)["ee"], published(config)["EE"]) == ("precedent", 2_665)
+    assert (
+        source_results(config_of_first_night)["ee"],
+        published_counts(config_of_first_night)["EE"],
+    ) == ("precedent", 2_665)
 
 
 @pytest.mark.parametrize(
     "damage",
     [lambda text: text.replace(b"2026", b"2036"), lambda text: text.replace(b"266", b"166")],
+    ids=["dates", "number of rows"],
 )
 def test_a_damaged_receipt_of_a_fetch_does_not_count(
-    tmp_path: Path, server: RegisterServer, damage: Callable[[bytes], bytes]
+    tmp_path: Path,
+    config_of_first_night: Path,
+    server: RegisterServer,
+    damage: Callable[[bytes], bytes],
 ) -> None:
-    """With another date of the last change, a server would say 304 for ten years."""
-    config = configured(tmp_path, server)
-    run(config)
+    """With a later date of the last change in it, a server would answer 304 for ten years."""
     folder = tmp_path / "work" / "raw" / "ee"
-    path = folder / ".fetch" / f"{EE}.json"
+    path = folder / ".fetch" / f"{EE_NAME}.json"
     path.write_bytes(damage(path.read_bytes()))
-    assert receipt.find_valid(folder, EE) is None
-    server.asked.clear()
+    assert receipt.find_valid(folder, EE_NAME) is None
+    server.requests.clear()
 
-    assert run(config) == 0
+    assert run_night(config_of_first_night) == 0
 
-    assert server.headers("If-Modified-Since", f"/{EE}") == [None]
-    assert receipt.find_valid(folder, EE) is not None
-    assert last_report(config)["etat"] == "complet"
+    assert server.headers("If-Modified-Since", f"/{EE_NAME}") == [None]
+    assert receipt.find_valid(folder, EE_NAME) is not None
+    assert last_report(config_of_first_night)["etat"] == "complet"

@@ -1,4 +1,4 @@
-"""Fetches from a server that replays published files: what is taken, what is refused, what stays."""
+"""Fetches from a server that replays published files: accepted files, refused files, and files that stay."""
 
 import io
 import os
@@ -15,6 +15,7 @@ from pathlib import Path
 
 import orjson
 import pytest
+from aiohttp import web
 from blake3 import blake3
 
 from pipeline.errors import FetchError
@@ -22,57 +23,64 @@ from pipeline.nightly import fetching, published_files, receipt
 from pipeline.nightly.fetching import FetchedFile, FetchSettings
 from pipeline.nightly.published_files import SourceSettings
 from tests import ROOT
-from tests.pipeline.nightly import register_server as ways
+from tests.pipeline.nightly import register_server as responders
 from tests.pipeline.nightly.register_server import RegisterServer
 
 RAW = ROOT / "seeds" / "raw"
-EE = "ettevotja_rekvisiidid__lihtandmed.csv.zip"
-ESTONIA = (RAW / "ee" / EE).read_bytes()
-NOW = datetime(2026, 11, 22, 3, tzinfo=UTC)
-WIDE = (1, 1 << 30)
+EE_NAME = "ettevotja_rekvisiidid__lihtandmed.csv.zip"  # of the published file of Estonia
+EE_ZIP = (RAW / "ee" / EE_NAME).read_bytes()
+CUT_BYTES = 1 << 14  # where a download breaks off, inside the Estonian file
+NOW = datetime(2026, 11, 22, 3, tzinfo=UTC)  # the time of a fetch
+# Another content than the stored file, because the server would answer "unchanged" to the same content.
+CHANGED_ZIP = EE_ZIP + b"!"
+WIDE_BOUNDS = (1, 1 << 30)  # of sizes and of row counts: an excerpt is within them
 
 
 @pytest.fixture
 def server() -> Iterator[RegisterServer]:
-    with ways.serving() as server:
+    """A new server for each test."""
+    with responders.running_server() as server:
         yield server
 
 
 @pytest.fixture(autouse=True)
-def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Waits of a hundredth."""
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait a millisecond before a second attempt, and never longer than 0.3 s."""
     monkeypatch.setattr("shards.mirror.download._FIRST_SECONDS", 0.001)
     monkeypatch.setattr("shards.mirror.download._LONGEST_SECONDS", 0.3)
 
 
 def settings(
-    server: RegisterServer, source: str = "ee", names: tuple[str, ...] = (EE,)
+    server: RegisterServer, source: str = "ee", names: tuple[str, ...] = (EE_NAME,)
 ) -> FetchSettings:
-    """Settings that lead to the server, with bounds that fit an excerpt."""
+    """Settings that fetch the files `names` of a source from the server, and accept them at any size."""
     addresses = {name: f"{server.url}/{name}" for name in names}
     return FetchSettings(
-        sources={source: SourceSettings(addresses, size=WIDE, rows=WIDE)}, silence=5
+        sources={source: SourceSettings(addresses, size=WIDE_BOUNDS, rows=WIDE_BOUNDS)}, silence=5
     )
 
 
 def fetch(
-    tmp_path: Path, wanted: FetchSettings, source: str = "ee", now: datetime = NOW
+    tmp_path: Path, settings: FetchSettings, source: str = "ee", now: datetime = NOW
 ) -> list[FetchedFile]:
-    return fetching.run([source], tmp_path / "raw", wanted, now=now)
+    """Fetch the files of a source into the folder `raw`."""
+    return fetching.run([source], tmp_path / "raw", settings, now=now)
 
 
-def one(tmp_path: Path, wanted: FetchSettings, source: str = "ee") -> FetchedFile:
-    (found,) = fetch(tmp_path, wanted, source)
-    return found
+def fetch_one(tmp_path: Path, settings: FetchSettings, source: str = "ee") -> FetchedFile:
+    """Fetch the only file of a source."""
+    (file,) = fetch(tmp_path, settings, source)
+    return file
 
 
-def here(tmp_path: Path, source: str = "ee") -> dict[str, bytes]:
-    """The files of a source as an import finds them."""
+def stored_files(tmp_path: Path, source: str = "ee") -> dict[str, bytes]:
+    """The files of a source that an import would read, by name."""
     folder = tmp_path / "raw" / source
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
 
 
 def zipped(content: bytes, name: str = "data.csv") -> bytes:
+    """A zip that contains `content` alone."""
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr(name, content)
@@ -80,33 +88,39 @@ def zipped(content: bytes, name: str = "data.csv") -> bytes:
 
 
 def unzipped(packed: bytes) -> bytes:
+    """The first file of a zip."""
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
         return archive.read(archive.namelist()[0])
 
 
-# -- what is taken -------------------------------------------------------------------
+# -- accepted files ------------------------------------------------------------------
 
 
-def test_a_file_is_taken_with_its_digests_and_its_date(
+def test_a_fetched_file_has_a_receipt_with_its_digests_and_its_date(
     tmp_path: Path, server: RegisterServer
 ) -> None:
-    server.publish(f"/{EE}", ESTONIA)
+    server.publish(f"/{EE_NAME}", EE_ZIP)
 
-    found = one(tmp_path, settings(server))
+    file = fetch_one(tmp_path, settings(server))
 
-    said = orjson.loads((tmp_path / "raw" / "ee" / ".fetch" / f"{EE}.json").read_bytes())
-    assert (found.result, here(tmp_path)) == ("nouveau", {EE: ESTONIA})
-    assert (said["octets"], said["modifie"]) == (len(ESTONIA), ways.LAST_MODIFIED)
-    assert said["lignes"] == unzipped(ESTONIA).count(b"\n") - 1
-    assert said["blake3"] == blake3(ESTONIA).hexdigest()
-    assert said["sha256"] == sha256(ESTONIA).hexdigest()
+    stored_receipt = orjson.loads(
+        (tmp_path / "raw" / "ee" / ".fetch" / f"{EE_NAME}.json").read_bytes()
+    )
+    assert (file.result, stored_files(tmp_path)) == ("nouveau", {EE_NAME: EE_ZIP})
+    assert (stored_receipt["octets"], stored_receipt["modifie"]) == (
+        len(EE_ZIP),
+        responders.LAST_MODIFIED,
+    )
+    assert stored_receipt["lignes"] == unzipped(EE_ZIP).count(b"\n") - 1
+    assert stored_receipt["blake3"] == blake3(EE_ZIP).hexdigest()
+    assert stored_receipt["sha256"] == sha256(EE_ZIP).hexdigest()
     assert server.headers("Accept-Encoding") == ["identity"]
 
 
-def test_a_register_is_told_who_asks(tmp_path: Path, server: RegisterServer) -> None:
-    server.publish(f"/{EE}", ESTONIA)
+def test_the_user_agent_has_the_contact(tmp_path: Path, server: RegisterServer) -> None:
+    server.publish(f"/{EE_NAME}", EE_ZIP)
 
-    one(tmp_path, replace(settings(server), contact="data@example.org"))
+    fetch_one(tmp_path, replace(settings(server), contact="data@example.org"))
 
     (agent,) = server.headers("User-Agent")
     assert agent is not None
@@ -114,217 +128,275 @@ def test_a_register_is_told_who_asks(tmp_path: Path, server: RegisterServer) -> 
     assert agent.endswith("(+data@example.org)")
 
 
-def test_what_has_not_changed_is_not_sent_again(tmp_path: Path, server: RegisterServer) -> None:
-    server.publish(f"/{EE}", ESTONIA)
-    one(tmp_path, settings(server))
+def test_an_unchanged_file_is_not_sent_again(tmp_path: Path, server: RegisterServer) -> None:
+    server.publish(f"/{EE_NAME}", EE_ZIP)
+    fetch_one(tmp_path, settings(server))
 
-    (again,) = fetch(tmp_path, settings(server), now=NOW + timedelta(days=1))
+    (second_fetch,) = fetch(tmp_path, settings(server), now=NOW + timedelta(days=1))
 
-    assert again.result == "inchange"
-    assert again.receipt is not None
-    assert (again.receipt.recu, again.receipt.verifie) == (
+    assert second_fetch.result == "inchange"
+    assert second_fetch.receipt is not None
+    assert (second_fetch.receipt.recu, second_fetch.receipt.verifie) == (
         "2026-11-22T03:00:00+00:00", "2026-11-23T03:00:00+00:00",
     )  # fmt: skip
-    assert server.headers("If-None-Match") == [None, ways.tag(ESTONIA)]
+    assert server.headers("If-None-Match") == [None, responders.etag(EE_ZIP)]
 
 
-def test_the_same_bytes_are_the_same_edition_without_validators(
+def test_without_validators_the_same_bytes_count_as_unchanged(
     tmp_path: Path, server: RegisterServer
 ) -> None:
-    server.publish(f"/{EE}", ESTONIA, ways.bare)
+    server.publish(f"/{EE_NAME}", EE_ZIP, responders.send_without_validators)
 
-    results = [one(tmp_path, settings(server)).result for _ in range(2)]
+    results = [fetch_one(tmp_path, settings(server)).result for _ in range(2)]
 
     assert results == ["nouveau", "inchange"]
 
 
-def test_a_file_that_was_damaged_here_is_fetched_again(
+def test_a_stored_file_that_was_damaged_is_fetched_again(
     tmp_path: Path, server: RegisterServer
 ) -> None:
-    server.publish(f"/{EE}", ESTONIA)
-    one(tmp_path, settings(server))
-    (tmp_path / "raw" / "ee" / EE).write_bytes(ESTONIA[:-1])
+    server.publish(f"/{EE_NAME}", EE_ZIP)
+    fetch_one(tmp_path, settings(server))
+    (tmp_path / "raw" / "ee" / EE_NAME).write_bytes(EE_ZIP[:-1])
 
-    found = one(tmp_path, settings(server))
+    file = fetch_one(tmp_path, settings(server))
 
-    assert (found.result, here(tmp_path)) == ("nouveau", {EE: ESTONIA})
+    assert (file.result, stored_files(tmp_path)) == ("nouveau", {EE_NAME: EE_ZIP})
 
 
-# -- failures that pass --------------------------------------------------------------
+# -- temporary failures --------------------------------------------------------------
 
 
 def test_a_download_that_breaks_off_is_resumed(tmp_path: Path, server: RegisterServer) -> None:
-    server.publish(f"/{EE}", ESTONIA, ways.cut(1 << 14), ways.honest)
+    server.publish(f"/{EE_NAME}", EE_ZIP, responders.cut_at(CUT_BYTES), responders.follow_rfc9110)
 
-    found = one(tmp_path, settings(server))
+    file = fetch_one(tmp_path, settings(server))
 
-    assert (found.result, here(tmp_path)) == ("nouveau", {EE: ESTONIA})
+    assert (file.result, stored_files(tmp_path)) == ("nouveau", {EE_NAME: EE_ZIP})
     first, second = server.headers("Range")
     assert first is None
     assert second is not None
-    assert 0 < int(second.removeprefix("bytes=").removesuffix("-")) <= 1 << 14
-    assert server.headers("If-Range") == [None, ways.tag(ESTONIA)]
+    assert 0 < int(second.removeprefix("bytes=").removesuffix("-")) <= CUT_BYTES
+    assert server.headers("If-Range") == [None, responders.etag(EE_ZIP)]
 
 
-def test_a_range_may_come_in_portions(tmp_path: Path, server: RegisterServer) -> None:
-    server.publish(f"/{EE}", ESTONIA, ways.cut(1 << 14), ways.portions(1 << 14))
-
-    found = one(tmp_path, settings(server))
-
-    assert (found.result, here(tmp_path)) == ("nouveau", {EE: ESTONIA})
-
-
-def test_a_file_that_changes_during_a_download_comes_whole(
+def test_a_resumed_download_may_come_in_several_ranges(
     tmp_path: Path, server: RegisterServer
 ) -> None:
-    server.publish(f"/{EE}", ESTONIA, ways.cut(1 << 14))
+    server.publish(
+        f"/{EE_NAME}", EE_ZIP, responders.cut_at(CUT_BYTES), responders.send_in_portions(CUT_BYTES)
+    )
+
+    file = fetch_one(tmp_path, settings(server))
+
+    assert (file.result, stored_files(tmp_path)) == ("nouveau", {EE_NAME: EE_ZIP})
+
+
+def test_a_file_that_changed_after_a_broken_download_is_fetched_from_its_start(
+    tmp_path: Path, server: RegisterServer
+) -> None:
+    server.publish(f"/{EE_NAME}", EE_ZIP, responders.cut_at(CUT_BYTES))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("shards.mirror.download.TRIES", 1)
-        assert one(tmp_path, settings(server)).result == "refuse"
-    newer = zipped(unzipped(ESTONIA) + unzipped(ESTONIA).splitlines(keepends=True)[-1])
-    server.publish(f"/{EE}", newer)
+        assert fetch_one(tmp_path, settings(server)).result == "refuse"
+    newer = zipped(unzipped(EE_ZIP) + unzipped(EE_ZIP).splitlines(keepends=True)[-1])
+    server.publish(f"/{EE_NAME}", newer)
 
-    found = one(tmp_path, settings(server))
+    file = fetch_one(tmp_path, settings(server))
 
-    assert (found.result, here(tmp_path)) == ("nouveau", {EE: newer})
-    assert len(server.asked) == 2
+    assert (file.result, stored_files(tmp_path)) == ("nouveau", {EE_NAME: newer})
+    assert len(server.requests) == 2
+
+
+@pytest.mark.parametrize("change", ["tag", "size"])
+def test_bytes_of_two_editions_are_not_joined(
+    tmp_path: Path, server: RegisterServer, change: str
+) -> None:
+    """A server that ignores If-Range sends the end of another edition, so the file is fetched from its start."""
+    newer = EE_ZIP[:-1] + b"?" if change == "tag" else EE_ZIP + b"?"
+
+    async def send_newer_edition(request: web.Request, _: bytes) -> web.StreamResponse:
+        start = request.http_range.start
+        headers = {"Content-Range": f"bytes {start}-{len(newer) - 1}/{len(newer)}"}
+        if change == "tag":
+            headers["ETag"] = responders.etag(newer)
+        return web.Response(status=206, body=newer[start:], headers=headers)
+
+    server.publish(
+        f"/{EE_NAME}",
+        EE_ZIP,
+        responders.cut_at(CUT_BYTES),
+        send_newer_edition,
+        responders.follow_rfc9110,
+    )
+
+    assert fetch_one(tmp_path, settings(server)).result == "nouveau"
+    assert stored_files(tmp_path) == {EE_NAME: EE_ZIP}
+    first, second, third = server.headers("Range")
+    assert (first, third) == (None, None)
+    assert second
 
 
 def test_the_wait_is_as_long_as_the_server_asks(tmp_path: Path, server: RegisterServer) -> None:
-    server.publish(f"/{EE}", ESTONIA, ways.status(503, Retry_After="1"), ways.honest)
-    said: list[str] = []
+    server.publish(
+        f"/{EE_NAME}",
+        EE_ZIP,
+        responders.send_status(503, Retry_After="1"),
+        responders.follow_rfc9110,
+    )
+    messages: list[str] = []
 
-    fetching.run(["ee"], tmp_path / "raw", settings(server), now=NOW, report=said.append)
+    fetching.run(["ee"], tmp_path / "raw", settings(server), now=NOW, report=messages.append)
 
-    (message,) = said
+    (message,) = messages
     assert message.endswith("answers 503; trying again in 1 s")
 
 
-def test_a_server_that_falls_silent_is_given_up(tmp_path: Path, server: RegisterServer) -> None:
-    server.publish(f"/{EE}", ESTONIA, ways.slow(2.0), ways.honest)
+def test_a_silent_server_is_requested_again(tmp_path: Path, server: RegisterServer) -> None:
+    server.publish(
+        f"/{EE_NAME}", EE_ZIP, responders.pause_between_chunks(2.0), responders.follow_rfc9110
+    )
 
-    found = one(tmp_path, replace(settings(server), silence=0.3))
+    file = fetch_one(tmp_path, replace(settings(server), silence=0.3))
 
-    assert found.result == "nouveau"
-    assert len(server.asked) == 2
-
-
-# -- what is refused, with the old file in its place -----------------------------------
+    assert file.result == "nouveau"
+    assert len(server.requests) == 2
 
 
-def _more_columns(content: bytes) -> bytes:
+# -- refused files, in whose place the old file stays ------------------------------------
+
+
+def _add_column(content: bytes) -> bytes:
+    """The Estonian CSV with a further name in its header."""
     return content.replace(b";teabesysteemi_link", b";uus_veerg;teabesysteemi_link", 1)
 
 
-def _other_name(content: bytes) -> bytes:
+def _rename_id_column(content: bytes) -> bytes:
+    """The Estonian CSV with another name of the column of identifiers."""
     return content.replace(b"ariregistri_kood", b"registrikood", 1)
 
 
-def _half(content: bytes) -> bytes:
+def _first_half(content: bytes) -> bytes:
+    """The header and the first half of the rows: a published file that was cut."""
     lines = content.splitlines(keepends=True)
     return b"".join(lines[: len(lines) // 2])
 
 
 @pytest.mark.parametrize(
-    ("content", "way", "why"),
+    ("content", "responder", "reason"),
     [
-        (ESTONIA[:-5_000], ways.honest, "is no zip"),
-        (ESTONIA[:9_000] + b"\0" * 500 + ESTONIA[9_500:], ways.honest, "is damaged"),
-        (b"<!doctype html><p>Hooldus", ways.bare, "sends a web page instead of data"),
-        (b"", ways.page, "sends a web page instead of data"),
-        (zipped(_more_columns(unzipped(ESTONIA))), ways.honest, "unknown column 'uus_veerg'"),
-        (zipped(_other_name(unzipped(ESTONIA))), ways.honest, "unknown column 'registrikood'"),
-        (zipped(_half(unzipped(ESTONIA))), ways.honest, "the edition before had"),
-        (zipped(unzipped(ESTONIA) * 2), ways.honest, "the edition before had"),
-        (ESTONIA + b"!", ways.cut(1 << 14), "cannot be read: .*content"),
-        (ESTONIA + b"!", ways.status(403), "answers 403"),
-        (ESTONIA + b"!", ways.status(301, Location="http://localhost:9/x"), "redirects to http://localhost:9"),
-        (ESTONIA + b"!", ways.status(503, Retry_After="7200"), "answers 503"),
+        (EE_ZIP[:-5_000], responders.follow_rfc9110, "is not a zip"),
+        (EE_ZIP[:9_000] + b"\0" * 500 + EE_ZIP[9_500:], responders.follow_rfc9110, "is damaged"),
+        (b"<!doctype html><p>Hooldus", responders.send_without_validators, "sends a web page instead of data"),
+        (b"", responders.send_html_page, "sends a web page instead of data"),
+        (zipped(_add_column(unzipped(EE_ZIP))), responders.follow_rfc9110, "unknown column 'uus_veerg'"),
+        (zipped(_rename_id_column(unzipped(EE_ZIP))), responders.follow_rfc9110, "unknown column 'registrikood'"),
+        (zipped(_first_half(unzipped(EE_ZIP))), responders.follow_rfc9110, "the edition before had"),
+        (zipped(unzipped(EE_ZIP) * 2), responders.follow_rfc9110, "the edition before had"),
+        (CHANGED_ZIP, responders.cut_at(CUT_BYTES), "breaks off at byte"),
+        (CHANGED_ZIP, responders.send_status(403), "answers 403"),
+        (
+            CHANGED_ZIP,
+            responders.send_status(301, Location="http://localhost:9/x"),
+            "redirects to http://localhost:9",
+        ),
+        (CHANGED_ZIP, responders.send_status(503, Retry_After="7200"), "answers 503"),
     ],
 )  # fmt: skip
-def test_what_is_no_good_file_changes_nothing(
-    tmp_path: Path, server: RegisterServer, content: bytes, way: ways.Way, why: str
+def test_a_bad_file_replaces_neither_the_earlier_file_nor_its_receipt(
+    tmp_path: Path,
+    server: RegisterServer,
+    content: bytes,
+    responder: responders.Responder,
+    reason: str,
 ) -> None:
-    server.publish(f"/{EE}", ESTONIA)
-    one(tmp_path, settings(server))
-    before = (tmp_path / "raw" / "ee" / ".fetch" / f"{EE}.json").read_bytes()
-    server.publish(f"/{EE}", content, way)
+    server.publish(f"/{EE_NAME}", EE_ZIP)
+    fetch_one(tmp_path, settings(server))
+    before = (tmp_path / "raw" / "ee" / ".fetch" / f"{EE_NAME}.json").read_bytes()
+    server.publish(f"/{EE_NAME}", content, responder)
 
-    found = one(tmp_path, settings(server))
+    file = fetch_one(tmp_path, settings(server))
 
-    assert found.result == "refuse"
-    assert re.search(why, found.reason), found.reason
-    assert here(tmp_path) == {EE: ESTONIA}
-    assert (tmp_path / "raw" / "ee" / ".fetch" / f"{EE}.json").read_bytes() == before
+    assert file.result == "refuse"
+    assert re.search(reason, file.reason), file.reason
+    assert stored_files(tmp_path) == {EE_NAME: EE_ZIP}
+    assert (tmp_path / "raw" / "ee" / ".fetch" / f"{EE_NAME}.json").read_bytes() == before
 
 
 def test_a_file_that_is_announced_too_large_is_not_downloaded(
     tmp_path: Path, server: RegisterServer
 ) -> None:
-    server.publish(f"/{EE}", ESTONIA)
-    small = SourceSettings({EE: f"{server.url}/{EE}"}, size=(1, 1_000), rows=WIDE)
+    server.publish(f"/{EE_NAME}", EE_ZIP)
+    small_bound = SourceSettings(
+        {EE_NAME: f"{server.url}/{EE_NAME}"}, size=(1, 1_000), rows=WIDE_BOUNDS
+    )
 
-    found = one(tmp_path, FetchSettings(sources={"ee": small}))
+    file = fetch_one(tmp_path, FetchSettings(sources={"ee": small_bound}))
 
-    assert found.result == "refuse"
-    assert "1 to 1,000 are credible" in found.reason
-    assert here(tmp_path) == {}
+    assert file.result == "refuse"
+    assert "1 to 1,000 are credible" in file.reason
+    assert stored_files(tmp_path) == {}
     assert list((tmp_path / "raw" / "ee" / ".fetch").iterdir()) == []
 
 
 def test_a_file_with_too_few_rows_is_kept_aside_and_accepted_on_demand(
     tmp_path: Path, server: RegisterServer
 ) -> None:
-    server.publish(f"/{EE}", ESTONIA)
-    many = FetchSettings(
+    server.publish(f"/{EE_NAME}", EE_ZIP)
+    many_rows_required = FetchSettings(
         sources={
-            "ee": SourceSettings({EE: f"{server.url}/{EE}"}, size=WIDE, rows=(1 << 20, 1 << 30))
+            "ee": SourceSettings(
+                {EE_NAME: f"{server.url}/{EE_NAME}"}, size=WIDE_BOUNDS, rows=(1 << 20, 1 << 30)
+            )
         }
     )
 
-    refused = one(tmp_path, many)
-    kept = (tmp_path / "raw" / "ee" / ".fetch" / f"{EE}.refused").read_bytes()
-    accepted = one(tmp_path, replace(many, accept=frozenset({"ee"})))
+    refused = fetch_one(tmp_path, many_rows_required)
+    refused_bytes = (tmp_path / "raw" / "ee" / ".fetch" / f"{EE_NAME}.refused").read_bytes()
+    accepted = fetch_one(tmp_path, replace(many_rows_required, accept=frozenset({"ee"})))
 
-    assert (refused.result, kept, accepted.result) == ("refuse", ESTONIA, "nouveau")
-    assert refused.reason.endswith("--accept takes it all the same")
+    assert (refused.result, refused_bytes, accepted.result) == ("refuse", EE_ZIP, "nouveau")
+    assert refused.reason.endswith("--accept accepts it anyway")
 
 
-# -- hosts and accounts --------------------------------------------------------------
+# -- sources, hosts and accounts -----------------------------------------------------
 
 
 def test_a_redirect_leads_to_an_allowed_host_without_the_key(
     tmp_path: Path, server: RegisterServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    other = server.url.replace("127.0.0.1", "localhost")
-    server.publish("/new.zip", ESTONIA)
-    server.publish(f"/{EE}", b"", ways.status(302, Location=f"{other}/new.zip"))
+    """The host that redirects gets the key of the source; the allowed other host gets the request without it."""
+    other_host_url = server.url.replace("127.0.0.1", "localhost")
+    server.publish("/new.zip", EE_ZIP)
+    server.publish(
+        f"/{EE_NAME}", b"", responders.send_status(302, Location=f"{other_host_url}/new.zip")
+    )
     (row,) = published_files.read()["ee"]
     monkeypatch.setattr(
         published_files,
         "read",
         lambda: {"ee": (replace(row, hosts=("localhost",), header="X-Key"),)},
     )
-    known = settings(server).sources["ee"]
+    source = settings(server).sources["ee"]
 
-    found = one(tmp_path, FetchSettings(sources={"ee": replace(known, secret="s3cret")}))
+    file = fetch_one(tmp_path, FetchSettings(sources={"ee": replace(source, secret="s3cret")}))
 
-    assert (found.result, here(tmp_path)) == ("nouveau", {EE: ESTONIA})
+    assert (file.result, stored_files(tmp_path)) == ("nouveau", {EE_NAME: EE_ZIP})
     assert server.headers("X-Key") == ["s3cret", None]
 
 
-def test_a_source_that_takes_an_account_says_which_variable_to_set(tmp_path: Path) -> None:
-    found = one(tmp_path, FetchSettings(), "be-nbb")
+def test_a_source_that_requires_an_account_names_the_variable_to_set(tmp_path: Path) -> None:
+    file = fetch_one(tmp_path, FetchSettings(), "be-nbb")
 
-    assert found.result == "refuse"
-    assert "set FETCH_SECRET_BE_NBB to the value of the header" in found.reason
+    assert file.result == "refuse"
+    assert "set FETCH_SECRET_BE_NBB to the value of the header" in file.reason
 
 
-def test_a_source_without_an_address_says_where_its_files_go(tmp_path: Path) -> None:
-    found = one(tmp_path, FetchSettings(), "pl-krs")
+def test_a_source_without_an_address_names_the_folder_of_its_files(tmp_path: Path) -> None:
+    file = fetch_one(tmp_path, FetchSettings(), "pl-krs")
 
-    assert found.result == "manuel"
-    assert f"put the files into {tmp_path / 'raw' / 'pl-krs'}" in found.reason
+    assert file.result == "manuel"
+    assert f"put the files into {tmp_path / 'raw' / 'pl-krs'}" in file.reason
 
 
 def test_an_unknown_source_is_named(tmp_path: Path) -> None:
@@ -333,202 +405,237 @@ def test_an_unknown_source_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["../x.zip", ".x.zip", " "])
-def test_the_name_of_a_file_leads_nowhere_else(tmp_path: Path, name: str) -> None:
-    wrong = FetchSettings(sources={"ee": SourceSettings({name: "https://example.org/x.zip"})})
-
-    with pytest.raises(FetchError, match="is no name of a file"):
-        fetch(tmp_path, wrong)
-
-
-def test_a_host_is_asked_by_one_connection_at_a_time(
-    tmp_path: Path, server: RegisterServer
+def test_a_name_with_a_path_or_a_leading_dot_or_of_blanks_is_refused(
+    tmp_path: Path, name: str
 ) -> None:
-    server.publish(f"/{EE}", ESTONIA, ways.slow(0.002))
-    server.publish("/companies.csv", RAW / "ie" / "companies.csv", ways.slow(0.002))
+    wrong_settings = FetchSettings(
+        sources={"ee": SourceSettings({name: "https://example.org/x.zip"})}
+    )
+
+    with pytest.raises(FetchError, match="is not a file name"):
+        fetch(tmp_path, wrong_settings)
+
+
+def test_a_host_gets_one_request_at_a_time(tmp_path: Path, server: RegisterServer) -> None:
+    server.publish(f"/{EE_NAME}", EE_ZIP, responders.pause_between_chunks(0.002))
+    server.publish(
+        "/companies.csv", RAW / "ie" / "companies.csv", responders.pause_between_chunks(0.002)
+    )
     sources = {
-        "ee": SourceSettings({EE: f"{server.url}/{EE}"}, size=WIDE, rows=WIDE),
+        "ee": SourceSettings({EE_NAME: f"{server.url}/{EE_NAME}"}, size=WIDE_BOUNDS, rows=WIDE_BOUNDS),
         "ie-cro": SourceSettings(
-            {"companies.csv.zip": f"{server.url}/{EE}", "companies.csv": f"{server.url}/companies.csv"},
-            size=WIDE, rows=WIDE,
+            {"companies.csv.zip": f"{server.url}/{EE_NAME}", "companies.csv": f"{server.url}/companies.csv"},
+            size=WIDE_BOUNDS, rows=WIDE_BOUNDS,
         ),
     }  # fmt: skip
 
-    found = fetching.run(
+    files = fetching.run(
         ["ee", "ie-cro"], tmp_path / "raw", FetchSettings(sources=sources), now=NOW
     )
 
-    assert [file.result for file in found] == ["nouveau", "refuse", "nouveau"]
-    assert server.most_at_once == 1
+    # The Irish zip is refused, because its address gives the Estonian file.
+    assert [file.result for file in files] == ["nouveau", "refuse", "nouveau"]
+    assert server.most_open_requests == 1
 
 
 # -- editions ------------------------------------------------------------------------
 
 
-def monthly(server: RegisterServer) -> FetchSettings:
+def monthly_settings(server: RegisterServer) -> FetchSettings:
+    """Settings of a register that publishes an edition a month."""
     name = "BasicCompanyDataAsOneFile-{date:%Y-%m}-01.zip"
     return FetchSettings(
-        sources={"uk-basic": SourceSettings({name: f"{server.url}/{name}"}, size=WIDE, rows=WIDE)}
+        sources={
+            "uk-basic": SourceSettings(
+                {name: f"{server.url}/{name}"}, size=WIDE_BOUNDS, rows=WIDE_BOUNDS
+            )
+        }
     )
 
 
-def test_the_newest_edition_takes_the_place_of_the_one_before(
+def test_the_newest_edition_replaces_the_edition_before(
     tmp_path: Path, server: RegisterServer
 ) -> None:
     content = (RAW / "uk" / "BasicCompanyData-southyorkshire.zip").read_bytes()
     server.publish("/BasicCompanyDataAsOneFile-2026-10-01.zip", content)
-    october = one(tmp_path, monthly(server), "uk-basic")
+    october = fetch_one(tmp_path, monthly_settings(server), "uk-basic")
     server.publish("/BasicCompanyDataAsOneFile-2026-11-01.zip", content)
 
-    november = one(tmp_path, monthly(server), "uk-basic")
+    november = fetch_one(tmp_path, monthly_settings(server), "uk-basic")
 
-    assert [found.name[-14:] for found in (october, november)] == [
+    assert [edition.name[-14:] for edition in (october, november)] == [
         "2026-10-01.zip",
         "2026-11-01.zip",
     ]
-    assert list(here(tmp_path, "uk-basic")) == ["BasicCompanyDataAsOneFile-2026-11-01.zip"]
+    assert list(stored_files(tmp_path, "uk-basic")) == ["BasicCompanyDataAsOneFile-2026-11-01.zip"]
 
 
-def test_an_edition_that_is_found_nowhere_is_an_error(
-    tmp_path: Path, server: RegisterServer
-) -> None:
-    found = one(tmp_path, monthly(server), "uk-basic")
+def test_a_file_without_any_edition_is_an_error(tmp_path: Path, server: RegisterServer) -> None:
+    file = fetch_one(tmp_path, monthly_settings(server), "uk-basic")
 
-    assert found.result == "refuse"
-    assert "2026-11-01.zip is not there (HTTP 404); the register may have moved it" in found.reason
-    assert len(server.asked) == 3  # two periods back
+    assert file.result == "refuse"
+    assert "2026-11-01.zip is not there (HTTP 404); the register may have moved it" in file.reason
+    assert len(server.requests) == 3  # for this month and the two months before
 
 
-def test_editions_of_days_add_up_and_are_asked_for_once(
+def test_editions_of_days_add_up_and_are_requested_once(
     tmp_path: Path, server: RegisterServer
 ) -> None:
     name = "Accounts_Bulk_Data-{date:%Y-%m-%d}.zip"
     daily = FetchSettings(
         sources={
-            "uk-accounts": SourceSettings({name: f"{server.url}/{name}"}, size=WIDE, rows=WIDE)
+            "uk-accounts": SourceSettings(
+                {name: f"{server.url}/{name}"}, size=WIDE_BOUNDS, rows=WIDE_BOUNDS
+            )
         }
     )
     for day in ("2026-11-20", "2026-11-21"):
         server.publish(
             f"/Accounts_Bulk_Data-{day}.zip", RAW / "uk" / "Accounts_Bulk_Data-sample.zip"
         )
-    first = fetch(tmp_path, daily, "uk-accounts")
-    server.asked.clear()
+    first_fetch = fetch(tmp_path, daily, "uk-accounts")
+    server.requests.clear()
 
-    (again,) = fetch(tmp_path, daily, "uk-accounts")
+    (refetched,) = fetch(tmp_path, daily, "uk-accounts")
 
-    assert [file.result for file in first] == ["nouveau", "nouveau"]
-    assert again.result == "inchange"
-    assert len(here(tmp_path, "uk-accounts")) == 2
-    assert not [path for path, _ in server.asked if path.endswith(("11-20.zip", "11-21.zip"))]
+    assert [file.result for file in first_fetch] == ["nouveau", "nouveau"]
+    assert refetched.result == "inchange"
+    assert len(stored_files(tmp_path, "uk-accounts")) == 2
+    assert not [path for path, _ in server.requests if path.endswith(("11-20.zip", "11-21.zip"))]
 
 
-def test_a_day_that_is_refused_does_not_keep_the_others_away(
-    tmp_path: Path, server: RegisterServer
-) -> None:
+def test_a_refused_day_does_not_affect_the_others(tmp_path: Path, server: RegisterServer) -> None:
     name = "Accounts_Bulk_Data-{date:%Y-%m-%d}.zip"
     daily = FetchSettings(
         sources={
-            "uk-accounts": SourceSettings({name: f"{server.url}/{name}"}, size=WIDE, rows=WIDE)
+            "uk-accounts": SourceSettings(
+                {name: f"{server.url}/{name}"}, size=WIDE_BOUNDS, rows=WIDE_BOUNDS
+            )
         }
     )
     good = (RAW / "uk" / "Accounts_Bulk_Data-sample.zip").read_bytes()
     for day, content in (("2026-11-19", good), ("2026-11-20", good[:-9_000]), ("2026-11-21", good)):
         server.publish(f"/Accounts_Bulk_Data-{day}.zip", content)
 
-    found = fetch(tmp_path, daily, "uk-accounts")
+    files = fetch(tmp_path, daily, "uk-accounts")
 
-    assert [file.result for file in found] == ["nouveau", "refuse", "nouveau"]
+    assert [file.result for file in files] == ["nouveau", "refuse", "nouveau"]
 
 
-def test_a_full_disk_is_an_error_of_the_disk(
+# -- a full disk ---------------------------------------------------------------------
+
+
+def test_a_full_disk_ends_a_fetch_with_the_error_of_the_system(
     tmp_path: Path, server: RegisterServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def full(*_: object) -> None:
+    def raise_disk_full(*_: object) -> None:
         raise OSError(28, "No space left on device")
 
-    server.publish(f"/{EE}", ESTONIA)
-    monkeypatch.setattr(receipt, "write", full)
+    server.publish(f"/{EE_NAME}", EE_ZIP)
+    monkeypatch.setattr(receipt, "write", raise_disk_full)
 
     with pytest.raises(OSError, match="No space left"):
         fetch(tmp_path, settings(server))
 
 
-def test_what_is_never_published_again_is_asked_for_once(
+# -- a file that is published once ---------------------------------------------------
+
+
+def test_a_file_that_is_never_published_again_is_requested_once(
     tmp_path: Path, server: RegisterServer
 ) -> None:
     name = "de_companies_ocdata.jsonl.bz2"
     server.publish(f"/{name}", RAW / "de" / "offeneregister_excerpt.jsonl.bz2")
-    known = settings(server, "de-offeneregister", (name,))
+    german_settings = settings(server, "de-offeneregister", (name,))
 
-    results = [one(tmp_path, known, "de-offeneregister").result for _ in range(2)]
+    results = [fetch_one(tmp_path, german_settings, "de-offeneregister").result for _ in range(2)]
 
     assert results == ["nouveau", "inchange"]
-    assert len(server.asked) == 1
+    assert len(server.requests) == 1
 
 
 # -- the command ---------------------------------------------------------------------
 
 
-def config(tmp_path: Path, server: RegisterServer) -> Path:
+def write_fetch_config(tmp_path: Path, server: RegisterServer) -> Path:
+    """A configuration that fetches the Estonian file from the server."""
     path = tmp_path / "fetch.toml"
     path.write_text(
-        f'[source.ee]\naddresses = {{ "{EE}" = "{server.url}/{EE}" }}\n'
+        f'[source.ee]\naddresses = {{ "{EE_NAME}" = "{server.url}/{EE_NAME}" }}\n'
         "size = [1, 100_000_000]\nrows = [1, 1_000_000]\n"
     )
     return path
 
 
-def command(tmp_path: Path, server: RegisterServer) -> list[str]:
-    where = ["--out", str(tmp_path / "raw"), "--config", str(config(tmp_path, server))]
-    return [sys.executable, "-m", "pipeline", "fetch", "ee", *where]
+def fetch_command(tmp_path: Path, server: RegisterServer) -> list[str]:
+    """The command line that fetches the Estonian file from the server."""
+    options = [
+        "--out",
+        str(tmp_path / "raw"),
+        "--config",
+        str(write_fetch_config(tmp_path, server)),
+    ]
+    return [sys.executable, "-m", "pipeline", "fetch", "ee", *options]
 
 
-def test_a_fetch_that_is_killed_goes_on_where_it_was(
-    tmp_path: Path, server: RegisterServer
-) -> None:
-    server.publish(f"/{EE}", ESTONIA, ways.slow(0.05), ways.honest)
-    part = tmp_path / "raw" / "ee" / ".fetch" / EE
-    with subprocess.Popen(command(tmp_path, server), cwd=ROOT) as process:
-        while not part.exists() or part.stat().st_size < 1 << 14:
+def test_a_killed_fetch_continues_where_it_stopped(tmp_path: Path, server: RegisterServer) -> None:
+    server.publish(
+        f"/{EE_NAME}", EE_ZIP, responders.pause_between_chunks(0.05), responders.follow_rfc9110
+    )
+    partial_file = tmp_path / "raw" / "ee" / ".fetch" / EE_NAME
+    with subprocess.Popen(fetch_command(tmp_path, server), cwd=ROOT) as process:
+        while not partial_file.exists() or partial_file.stat().st_size < CUT_BYTES:
             assert process.poll() is None
             time.sleep(0.01)
         process.kill()
-    had = part.stat().st_size
+    received_size = partial_file.stat().st_size
 
-    done = subprocess.run(command(tmp_path, server), cwd=ROOT, capture_output=True, text=True)
+    process_result = subprocess.run(
+        fetch_command(tmp_path, server), cwd=ROOT, capture_output=True, text=True
+    )
 
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.startswith(f"ee: {EE}: new, {len(ESTONIA):,} bytes, ")
-    assert here(tmp_path) == {EE: ESTONIA}
+    assert (process_result.returncode, process_result.stderr) == (0, "")
+    assert process_result.stdout.startswith(f"ee: {EE_NAME}: new, {len(EE_ZIP):,} bytes, ")
+    assert stored_files(tmp_path) == {EE_NAME: EE_ZIP}
     first, second = server.headers("Range")
     assert first is None
     assert second is not None
-    assert 0 < int(second.removeprefix("bytes=").removesuffix("-")) <= had  # the last checkpoint
+    # The download resumes at its last checkpoint, which can be before the last byte received.
+    resumed_at = int(second.removeprefix("bytes=").removesuffix("-"))
+    assert 0 < resumed_at <= received_size
 
 
 def test_a_fetch_that_is_refused_fails_with_one_line(
     tmp_path: Path, server: RegisterServer
 ) -> None:
-    server.publish(f"/{EE}", b"", ways.page)
+    server.publish(f"/{EE_NAME}", b"", responders.send_html_page)
 
-    done = subprocess.run(command(tmp_path, server), cwd=ROOT, capture_output=True, text=True)
+    process_result = subprocess.run(
+        fetch_command(tmp_path, server), cwd=ROOT, capture_output=True, text=True
+    )
 
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(f"error: ee: {EE}: refused: {server.url}/{EE} sends a web page")
-    assert done.stderr.count("\n") == 1
+    assert (process_result.returncode, process_result.stdout) == (1, "")
+    assert process_result.stderr.startswith(
+        f"error: ee: {EE_NAME}: refused: {server.url}/{EE_NAME} sends a web page"
+    )
+    assert process_result.stderr.count("\n") == 1
 
 
 def test_a_fetch_goes_through_the_proxy_of_the_environment(
     tmp_path: Path, server: RegisterServer
 ) -> None:
-    server.publish(f"/{EE}", ESTONIA)
-    line = command(tmp_path, server)
+    server.publish(f"/{EE_NAME}", EE_ZIP)
+    command_line = fetch_command(tmp_path, server)
     path = tmp_path / "fetch.toml"
     path.write_text(path.read_text().replace(server.url, "http://register.invalid"))
 
-    done = subprocess.run(
-        line, cwd=ROOT, capture_output=True, text=True, env=os.environ | {"http_proxy": server.url}
+    process_result = subprocess.run(
+        command_line,
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        env=os.environ | {"http_proxy": server.url},
     )
 
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (process_result.returncode, process_result.stderr) == (0, "")
     assert server.headers("Host") == ["register.invalid"]

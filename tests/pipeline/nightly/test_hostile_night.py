@@ -1,4 +1,4 @@
-"""Hostile files: each is a failure of its source alone, soon, and the good source beside it is published."""
+"""Hostile files: each makes its own source fail soon, and the good source of the same night is published."""
 
 import json
 import shutil
@@ -13,12 +13,13 @@ from pipeline.__main__ import main
 from pipeline.errors import FetchError
 from pipeline.nightly import published_files
 from pipeline.workers.isolation import Limits
-from tests.pipeline.nightly.test_nightly import RAW, last_report, published
+from tests.pipeline.nightly.test_nightly import RAW, last_report, published_counts
 
 MIB = 1 << 20
-GOOD = next((RAW / "ee").glob("*lihtandmed*"))
+ESTONIAN_FILE = next((RAW / "ee").glob("*lihtandmed*"))
 
-HTML = (
+# Inline XBRL of a British company; `{}` is the place of its facts.
+FILING_HTML = (
     '<html xmlns:ix="http://www.xbrl.org/2013/inlineXBRL" xmlns:xbrli="http://www.xbrl.org/2003/instance"'
     ' xmlns:uk-core="http://xbrl.frc.org.uk/fr/2022-01-01/core" xmlns:iso4217="http://www.xbrl.org/2003/iso4217"'
     ' xmlns="http://www.w3.org/1999/xhtml"><body><ix:header><ix:resources><xbrli:context id="c"><xbrli:entity>'
@@ -27,43 +28,53 @@ HTML = (
     '<xbrli:unit id="u"><xbrli:measure>iso4217:GBP</xbrli:measure></xbrli:unit></ix:resources></ix:header>'
     "{}</body></html>"
 )
-FACT = (
+# A fact of a filing; the places are its scale, its decimals and its text.
+FACT_HTML = (
     "<ix:nonFraction name='uk-core:FixedAssets' contextRef='c' unitRef='u' scale='{}' decimals='{}'>"
     "{}</ix:nonFraction>"
 )
-LEI = (
+# The start of a file of LEI data, up to the attributes of its first record.
+LEI_FILE_START = (
     '<?xml version="1.0"?><lei:LEIData xmlns:lei="http://www.gleif.org/data/schema/leidata/2016"><lei:LEIRecords>'
     "<lei:LEIRecord"
 )
-XBRL = (
+# The places are texts in the entity, the closing date and the value of the only fact.
+XBRL_FILING = (
     '<xbrl xmlns="http://www.xbrl.org/2003/instance"><context id="c"><entity><identifier scheme="s">'
     "0200065765</identifier>{}</entity><period><instant>{}</instant></period></context>"
     '<m xmlns="x" contextRef="c" unitRef="u" decimals="0">{}</m></xbrl>'
 )
-CSV = (
+# Headers of the Latvian register and of the LEI relationships.
+LATVIAN_HEADER = (
     "regcode;sepa;name;name_before_quotes;name_in_quotes;name_after_quotes;without_quotes;regtype;regtype_text;"
     "type;type_text;registered;terminated;closed;address;index;addressid;region;city;atvk;reregistration_term\n"
 )
-RELATIONS = (
+RELATIONS_HEADER = (
     "Relationship.StartNode.NodeID,Relationship.StartNode.NodeIDType,Relationship.EndNode.NodeID,"
     "Relationship.EndNode.NodeIDType,Relationship.RelationshipType,Relationship.RelationshipStatus,"
     "Registration.RegistrationStatus\n"
 )
+# A French deposit of accounts without its amounts.
 DEPOSIT = {
     "siren": "356000000",
     "confidentiality": "Public",
     "typeBilan": "C",
     "dateCloture": "2023-12-31",
 }
-FORM = (
+# A declaration of Luxembourg accounts with one empty field.
+LUXEMBOURG_FORM = (
     "<a><Declarer><RcsNumber>B1</RcsNumber><Declaration type='CA_BILAN'><StartDate>20230101</StartDate>"
     "<EndDate>20231231</EndDate><FormData><Field/></FormData></Declaration></Declarer></a>"
 )
-PAGES = {"pages": [{"numero": 3, "liasses": [{"code": "FJ", "m3": "1"}]}]}
+# The amounts of a French deposit: one line of one form.
+DEPOSIT_PAGES = {"pages": [{"numero": 3, "liasses": [{"code": "FJ", "m3": "1"}]}]}
 
 
-class Hostile(NamedTuple):
-    """A file in a zip: its source, its name there, its text in pieces, and words of the reason."""
+class HostileFile(NamedTuple):
+    """A file in a zip.
+
+    `member` is the name in the zip, `pieces` gives the content, `reason` has words of the expected error.
+    """
 
     source: str
     member: str
@@ -72,155 +83,185 @@ class Hostile(NamedTuple):
 
 
 def _filing(body: str) -> Callable[[], Iterable[str]]:
-    return lambda: [HTML.format(body)]
+    """The content of a British filing with the HTML `body` in the place of its facts."""
+    return lambda: [FILING_HTML.format(body)]
 
 
 def _deposit(**values: object) -> Callable[[], Iterable[str]]:
-    identity: dict[str, object] = {"bilanSaisi": {"bilan": {"identite": {}, "detail": PAGES}}}
+    """The content of a French deposit of accounts, with some values replaced."""
+    identity: dict[str, object] = {
+        "bilanSaisi": {"bilan": {"identite": {}, "detail": DEPOSIT_PAGES}}
+    }
     return lambda: [json.dumps([DEPOSIT | identity | values])]
 
 
-def _chain(length: int) -> str:
-    """Texts that go on in others; each is looked for from the start of the filing."""
+def _text_chain(length: int) -> str:
+    """Facts whose text continues through `length` elements: a reader searches each from the start of the filing."""
     parts = "".join(
-        f"<ix:continuation id='n{n}' continuedAt='n{n + 1}'>t</ix:continuation>"
-        for n in range(length)
+        f"<ix:continuation id='n{number}' continuedAt='n{number + 1}'>t</ix:continuation>"
+        for number in range(length)
     )
     text = "<ix:nonNumeric name='uk-core:X' contextRef='c' continuedAt='n0'>t</ix:nonNumeric>"
     return text * 40 + parts
 
 
-BRANCH = {"bilanSaisi": {"bilan": {"identite": {"dureeExerciceN": "9" * 300}, "detail": PAGES}}}
-UK = "Prod223_1_00000001_20231231.html"
+# The amounts of a deposit whose fiscal year has a number of months of 300 digits.
+LONG_YEAR = {
+    "bilanSaisi": {"bilan": {"identite": {"dureeExerciceN": "9" * 300}, "detail": DEPOSIT_PAGES}}
+}
+UK_FILING_NAME = "Prod223_1_00000001_20231231.html"
+# Hostile files by the fault that they have.
 CASES = {
-    # Those of the fourth attack.
-    "a number of 5 000 digits": Hostile(
+    # The faults that were found before those of other formats and readers below.
+    "a number of 5 000 digits": HostileFile(
         "no-enheter",
         "e.json",
         lambda: ['[{"antallAnsatte":', "9" * 5_000, "}]"],
         "a number is too long",
     ),
-    "a scale of 10^8": Hostile(
-        "uk-accounts", UK, _filing(FACT.format(10**8, 0, 1)), "implausible scale"
+    "a scale of 10^8": HostileFile(
+        "uk-accounts", UK_FILING_NAME, _filing(FACT_HTML.format(10**8, 0, 1)), "implausible scale"
     ),
-    "200 000 elements in one another": Hostile(
-        "uk-accounts", UK, _filing("<div>" * 200_000), "nested too deeply"
+    "200 000 nested elements": HostileFile(
+        "uk-accounts", UK_FILING_NAME, _filing("<div>" * 200_000), "nested too deeply"
     ),
-    "an attribute without end": Hostile(
-        "gleif", "l.xml", lambda: [LEI, ' x="', *["A" * MIB] * 100], "a tag or a text is longer"
+    "an attribute without end": HostileFile(
+        "gleif",
+        "l.xml",
+        lambda: [LEI_FILE_START, ' x="', *["A" * MIB] * 100],
+        "a tag or a text is longer",
     ),
-    "blank lines": Hostile(
-        "lv-ur", "register.csv", lambda: [CSV, *["\n" * MIB] * 100], "of the file are blank"
+    "blank lines": HostileFile(
+        "lv-ur",
+        "register.csv",
+        lambda: [LATVIAN_HEADER, *["\n" * MIB] * 100],
+        "of the file are blank",
     ),
-    # Their kinds, in every reader.
-    "a scale below": Hostile(
-        "uk-accounts", UK, _filing(FACT.format(-(10**8), 0, 1)), "implausible scale"
-    ),
-    "a precision": Hostile(
-        "se-comptes", "a.xhtml", _filing(FACT.format(0, -(10**6), 1)), "implausible scale"
-    ),
-    "a scale in UTF-16": Hostile(
+    # Faults of the same kinds in other formats and readers.
+    "a scale of -10^8": HostileFile(
         "uk-accounts",
-        UK,
-        lambda: [HTML.format(FACT.format(10**8, 0, 1)).encode("utf-16")],
+        UK_FILING_NAME,
+        _filing(FACT_HTML.format(-(10**8), 0, 1)),
+        "implausible scale",
+    ),
+    "decimals of -10^6": HostileFile(
+        "se-comptes", "a.xhtml", _filing(FACT_HTML.format(0, -(10**6), 1)), "implausible scale"
+    ),
+    "a scale in UTF-16": HostileFile(
+        "uk-accounts",
+        UK_FILING_NAME,
+        lambda: [FILING_HTML.format(FACT_HTML.format(10**8, 0, 1)).encode("utf-16")],
         "none of 1 is kept",
     ),
-    "a number of 10^6 digits": Hostile(
-        "uk-accounts", UK, _filing(FACT.format(0, 0, "9" * 10**6)), "none of 1 is kept"
-    ),
-    "facts in one another": Hostile(
+    "a number of 10^6 digits": HostileFile(
         "uk-accounts",
-        UK,
-        _filing(FACT.format(0, 0, "{}").split("{}")[0] * 20_000),
+        UK_FILING_NAME,
+        _filing(FACT_HTML.format(0, 0, "9" * 10**6)),
+        "none of 1 is kept",
+    ),
+    "nested facts": HostileFile(
+        "uk-accounts",
+        UK_FILING_NAME,
+        _filing(FACT_HTML.format(0, 0, "{}").split("{}")[0] * 20_000),
         "nested too deeply",
     ),
-    "a chain of texts": Hostile("uk-accounts", UK, _filing(_chain(900)), "takes too long"),
-    "blank JSON": Hostile(
+    "a chain of texts": HostileFile(
+        "uk-accounts", UK_FILING_NAME, _filing(_text_chain(900)), "takes too long"
+    ),
+    "blank JSON": HostileFile(
         "no-enheter", "e.json", lambda: ["[", *[" " * MIB] * 100], "a blank is longer"
     ),
-    "blank JSON lines": Hostile(
+    "blank JSON lines": HostileFile(
         "de-offeneregister", "d.jsonl", lambda: ["{}\n", *["\n" * MIB] * 40], "are blank"
     ),
-    "deep JSON": Hostile(
+    "deep JSON": HostileFile(
         "no-enheter",
         "e.json",
         lambda: ['[{"a":' + "[" * 400 + "]" * 400 + "}]"],
         "nested too deeply",
     ),
-    "deep JSON lines": Hostile(
+    "deep JSON lines": HostileFile(
         "de-offeneregister",
         "d.jsonl",
         lambda: ['{"a":' + "[" * 400 + "]" * 400 + "}\n"],
         "nested too deeply",
     ),
-    "half a character": Hostile(
+    "half a character": HostileFile(
         "no-enheter", "e.json", lambda: ['[{"navn":"\\ud800"}]'], "half of a character"
     ),
-    "a comment without end": Hostile(
+    "a comment without end": HostileFile(
         "gleif",
         "l.xml",
-        lambda: [LEI.rpartition("<")[0], "<!--", *["<a>" * (MIB // 3)] * 60],
+        lambda: [LEI_FILE_START.rpartition("<")[0], "<!--", *["<a>" * (MIB // 3)] * 60],
         "a tag or a text is longer",
     ),
-    "a text without end": Hostile(
+    "a text without end": HostileFile(
         "gleif-rr", "r.xml", lambda: ["<a>", *["A" * MIB] * 60], "a tag or a text is longer"
     ),
-    "a prolog without end": Hostile(
+    "a prolog without end": HostileFile(
         "no-regnskap", "m.xml", lambda: ["<!--", *["A" * MIB] * 60], "a tag or a text is longer"
     ),
-    "an unknown encoding": Hostile(
+    "an unknown encoding": HostileFile(
         "lu-comptes", "l.xml", lambda: ['<?xml version="1.0" encoding="shift_jis"?><a/>'], "no XML"
     ),
-    "a record that is the root": Hostile(
+    "a record that is the root": HostileFile(
         "gleif-rr", "r.xml", lambda: ["<RelationshipRecord/>"], "none of 1 is kept"
     ),
-    "a line without end": Hostile(
-        "gleif-rr", "r.csv", lambda: [RELATIONS, *["A" * MIB] * 60], "a line is longer than 16 MiB"
+    "a line without end": HostileFile(
+        "gleif-rr",
+        "r.csv",
+        lambda: [RELATIONS_HEADER, *["A" * MIB] * 60],
+        "a line is longer than 16 MiB",
     ),
-    "dimensions in one another": Hostile(
+    "nested dimensions": HostileFile(
         "dk-comptes",
         "d.xml",
-        lambda: [XBRL.format('<a dimension="x">t' * 30_000 + "</a>" * 30_000, "2023-12-31", 1)],
+        lambda: [
+            XBRL_FILING.format('<a dimension="x">t' * 30_000 + "</a>" * 30_000, "2023-12-31", 1)
+        ],
         "nested too deeply",
     ),
-    "midnight of the first day": Hostile(
+    "midnight of the first day": HostileFile(
         "be-nbb",
         "b.xbrl",
-        lambda: [XBRL.format("", "0001-01-01T00:00:00", 1)],
+        lambda: [XBRL_FILING.format("", "0001-01-01T00:00:00", 1)],
         "unexpected structure",
     ),
-    "a filing of an unknown encoding": Hostile(
+    "a filing of an unknown encoding": HostileFile(
         "fi-comptes",
         "f.xbrl",
         lambda: ['<?xml version="1.0" encoding="x-none"?><a/>'],
         "none of 1 is kept",
     ),
-    "a number that is a list": Hostile(
-        "fr-comptes", "c.json", _deposit(siren=[1]), "unexpected structure"
+    "a number that is a list": HostileFile(
+        "fr-comptes", "c.json", _deposit(siren=[1]), "no company number"
     ),
-    "a year of 10^300 months": Hostile(
-        "fr-comptes", "c.json", _deposit(**BRANCH), "unexpected structure"
+    "a year of 10^300 months": HostileFile(
+        "fr-comptes", "c.json", _deposit(**LONG_YEAR), "unexpected structure"
     ),
-    "100 000 fields": Hostile(
+    "100 000 fields": HostileFile(
         "lu-comptes",
         "l.xml",
-        lambda: [FORM.replace("<Field/>", "<Field ecdf='1'/>" * 100_000)],
+        lambda: [LUXEMBOURG_FORM.replace("<Field/>", "<Field ecdf='1'/>" * 100_000)],
         "none of 1 is kept",
     ),
-    "statements in one another": Hostile(
+    "nested statements": HostileFile(
         "sk-ruz", "s.json", lambda: ["[" * 100_000], "none of 1 is kept"
     ),
-    "a mark and nothing else": Hostile("lt-jar", "j.csv", lambda: [b"\xef\xbb\xbf"], "refused"),
-    "no Parquet": Hostile(
+    "a byte order mark and nothing else": HostileFile(
+        "lt-jar", "j.csv", lambda: [b"\xef\xbb\xbf"], "refused"
+    ),
+    "a Parquet footer without Parquet": HostileFile(
         "fr-sirene",
         "StockUniteLegale.parquet",
         lambda: [b"PAR1", bytes(100), b"\xff\xff\xff\x7fPAR1"],
-        "no Parquet",
+        "not Parquet",
     ),
 }
 
 
-def _write(path: Path, hostile: Hostile) -> None:
+def _write_zip(path: Path, hostile: HostileFile) -> None:
+    """Write a zip with the hostile file at `path`."""
     path.parent.mkdir(parents=True, exist_ok=True)
     packed = zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1)
     with packed, packed.open(hostile.member, "w", force_zip64=True) as member:
@@ -228,79 +269,85 @@ def _write(path: Path, hostile: Hostile) -> None:
             member.write(piece.encode() if isinstance(piece, str) else piece)
 
 
-def _configured(folder: Path, source: str, *more: str) -> Path:
+def _write_config(folder: Path, source: str, *settings: str) -> Path:
+    """A configuration of the Estonian source and of `source`, both without fetches."""
     path = folder / "nightly.toml"
-    lines = ('work = "work"', 'data = "data"', f'sources = ["ee", "{source}"]', "verify = false", *more,
+    lines = ('work = "work"', 'data = "data"', f'sources = ["ee", "{source}"]', "verify = false", *settings,
              "[source.ee]", "fetch = false", f"[source.{source}]", "fetch = false")  # fmt: skip
     path.write_text("".join(f"{line}\n" for line in lines))
     return path
 
 
 @pytest.fixture(scope="module")
-def imported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The work of a night before, in which the good source was imported."""
+def earlier_work(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder `work` of an earlier night, in which the good source was imported."""
     folder = tmp_path_factory.mktemp("night")
     shutil.copytree(
-        GOOD.parent, folder / "work/raw/ee", ignore=lambda _, names: {*names} - {GOOD.name}
+        ESTONIAN_FILE.parent,
+        folder / "work/raw/ee",
+        ignore=lambda _, names: {*names} - {ESTONIAN_FILE.name},
     )
-    main(["nightly", str(_configured(folder, "lv-ur"))])
+    main(["nightly", str(_write_config(folder, "lv-ur"))])
     return folder / "work"
 
 
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("case", CASES)
-def test_a_hostile_file_is_a_failure_of_its_source_alone(
-    tmp_path: Path, imported: Path, capfd: pytest.CaptureFixture[str], case: str
+def test_a_hostile_file_makes_its_own_source_fail_and_no_other(
+    tmp_path: Path, earlier_work: Path, capfd: pytest.CaptureFixture[str], case: str
 ) -> None:
     hostile = CASES[case]
-    shutil.copytree(imported, tmp_path / "work")
-    _write(tmp_path / "work/raw" / hostile.source / f"{hostile.member}.zip", hostile)
-    config = _configured(tmp_path, hostile.source)
+    shutil.copytree(earlier_work, tmp_path / "work")
+    _write_zip(tmp_path / "work/raw" / hostile.source / f"{hostile.member}.zip", hostile)
+    config = _write_config(tmp_path, hostile.source)
 
     assert main(["nightly", str(config)]) == 0
 
-    good, bad = last_report(config)["sources"]
-    assert published(config) == {"EE": 2_665}
-    assert (good["resultat"], bad["resultat"]) == ("inchange", "absent")
-    shown = capfd.readouterr()
-    assert hostile.reason in shown.out
-    assert "Traceback" not in shown.err
+    good_report, hostile_report = last_report(config)["sources"]
+    assert published_counts(config) == {"EE": 2_665}
+    assert (good_report["resultat"], hostile_report["resultat"]) == ("inchange", "absent")
+    printed = capfd.readouterr()
+    assert hostile.reason in printed.out
+    assert "Traceback" not in printed.err
 
 
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize("case", ["a number of 5 000 digits", "an attribute without end"])
-def test_an_import_by_hand_is_one_line_of_error(
+def test_the_command_import_prints_one_line_of_error_for_a_hostile_file(
     tmp_path: Path, capfd: pytest.CaptureFixture[str], case: str
 ) -> None:
     hostile = CASES[case]
     file = tmp_path / f"{hostile.member}.zip"
-    _write(file, hostile)
+    _write_zip(file, hostile)
 
     assert main(["import", hostile.source, str(file), "--out", str(tmp_path / "out")]) == 1
 
-    shown = capfd.readouterr().err
-    assert shown.startswith(f"error: {hostile.member}")
-    assert hostile.reason in shown
-    assert shown.count("\n") == 1
+    printed = capfd.readouterr().err
+    assert printed.startswith(f"error: {hostile.member}")
+    assert hostile.reason in printed
+    assert printed.count("\n") == 1
 
 
 @pytest.mark.timeout(180)
-def test_a_fetched_file_is_counted_in_a_process_of_its_own(tmp_path: Path) -> None:
-    """Its rows are counted before it takes the place of the one before."""
-    hostile = CASES["a mark and nothing else"]
-    _write(tmp_path / "j.csv.zip", hostile)
+def test_the_rows_of_a_fetched_file_are_counted_in_a_separate_process(tmp_path: Path) -> None:
+    """The rows are counted before the file replaces the previous file."""
+    hostile = CASES["a byte order mark and nothing else"]
+    _write_zip(tmp_path / "j.csv.zip", hostile)
 
     with pytest.raises(FetchError, match=r"^j\.csv is empty; download it again"):
         published_files.count_rows_isolated(Limits(), tmp_path / "j.csv.zip", "j.csv.zip", "lt-jar")
 
 
-def test_the_configuration_bounds_the_memory_of_an_import(tmp_path: Path, imported: Path) -> None:
-    shutil.copytree(imported, tmp_path / "work")
+def test_the_configuration_bounds_the_memory_of_an_import(
+    tmp_path: Path, earlier_work: Path
+) -> None:
+    shutil.copytree(earlier_work, tmp_path / "work")
     shutil.copytree(RAW / "ie", tmp_path / "work/raw/ie-cro")
-    config = _configured(tmp_path, "ie-cro", "import_memory = 0.1")
+    # The limit of 0.1 GiB is less memory than any import needs, so the import fails.
+    config = _write_config(tmp_path, "ie-cro", "import_memory = 0.1")
 
     assert main(["nightly", str(config)]) == 0
 
     report = last_report(config)
-    assert published(config) == {"EE": 2_665}
+    assert published_counts(config) == {"EE": 2_665}
     assert "`import_memory`" in report["sources"][1]["motifs"][0]

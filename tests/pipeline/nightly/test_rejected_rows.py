@@ -11,90 +11,94 @@ from pipeline.registers import FOLDER, REGISTERS
 from pipeline.registers.toml import declaration_reader
 from pipeline.registers.toml.declaration import DeclarationError
 from tests.pipeline.nightly.register_server import RegisterServer
-from tests.pipeline.nightly.test_fetching import EE, ESTONIA, unzipped, zipped
+from tests.pipeline.nightly.test_fetching import EE_NAME, EE_ZIP, unzipped, zipped
 from tests.pipeline.nightly.test_nightly import (
-    configured,
-    hurried,
     last_report,
-    published,
-    results,
-    run,
-    server,
+    published_counts,
+    run_night,
+    source_results,
+    write_config,
 )
 
-__all__ = ["hurried", "server"]  # fixtures
-
-ROWS = 2_665
-FEW, MANY = 130, 140  # under and over a twentieth
+ESTONIAN_ROWS = 2_665  # of the published file
+ACCEPTED_COUNT, REFUSED_COUNT = 130, 140  # rejected rows under and over the bound of 5 %
 
 
-def nameless(count: int) -> bytes:
+def estonia_without_identifiers(count: int) -> bytes:
     """The Estonian file, in which `count` rows have no identifier."""
-    header, *rows = csv.reader(unzipped(ESTONIA).decode("utf-8-sig").splitlines(), delimiter=";")
+    header, *rows = csv.reader(unzipped(EE_ZIP).decode("utf-8-sig").splitlines(), delimiter=";")
     for row in rows[:count]:
         row[1] = ""
     text = io.StringIO()
     csv.writer(text, delimiter=";", lineterminator="\n").writerows([header, *rows])
-    return zipped(text.getvalue().encode(), EE.removesuffix(".zip"))
+    return zipped(text.getvalue().encode(), EE_NAME.removesuffix(".zip"))
 
 
-def test_a_register_that_is_mostly_rejected_stops(
+def test_an_import_that_rejects_over_five_percent_is_refused_unless_accepted(
     tmp_path: Path, server: RegisterServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """In the first night too, when there is nothing to compare it with."""
-    config = configured(tmp_path, server)
-    server.publish(f"/{EE}", nameless(MANY))
+    """The first night has no earlier edition to compare with, and refuses the import all the same."""
+    config = write_config(tmp_path, server)
+    server.publish(f"/{EE_NAME}", estonia_without_identifiers(REFUSED_COUNT))
 
-    assert run(config) == 0
+    assert run_night(config) == 0
 
     reason = (
-        f"{EE}: 140 of 2,665 rows are rejected (5.3%, at most 5.0%): no identifier (140);"
-        " --accept ee takes it all the same, [source.ee] max_rejected in the configuration raises the bound"
+        f"{EE_NAME}: 140 of 2,665 rows are rejected (5.3%, at most 5.0%): no identifier (140);"
+        " --accept ee accepts it anyway, [source.ee] max_rejected in the configuration raises the bound"
     )
     assert capsys.readouterr().err == f"warning: ee: {reason}\n"
-    assert (results(config)["ee"], published(config)) == ("absent", {"IE": 1})
+    assert (source_results(config)["ee"], published_counts(config)) == ("absent", {"IE": 1})
     assert last_report(config)["sources"][0]["motifs"] == [reason]
-    assert run(config, "--accept", "ee") == 0
+    assert run_night(config, "--accept", "ee") == 0
 
-    assert published(config) == {"EE": ROWS - MANY, "IE": 1}
-
-
-def test_the_edition_before_stays(tmp_path: Path, server: RegisterServer) -> None:
-    config = configured(tmp_path, server)
-    run(config)
-    server.publish(f"/{EE}", nameless(MANY))
-
-    assert run(config) == 0
-
-    assert (results(config)["ee"], published(config)["EE"]) == ("precedent", ROWS)
+    assert published_counts(config) == {"EE": ESTONIAN_ROWS - REFUSED_COUNT, "IE": 1}
 
 
-def test_fewer_are_in_order(tmp_path: Path, server: RegisterServer) -> None:
-    config = configured(tmp_path, server)
-    server.publish(f"/{EE}", nameless(FEW))
+def test_the_earlier_edition_stays_when_an_import_rejects_too_many_rows(
+    config_of_first_night: Path, server: RegisterServer
+) -> None:
+    server.publish(f"/{EE_NAME}", estonia_without_identifiers(REFUSED_COUNT))
 
-    run(config)
+    assert run_night(config_of_first_night) == 0
 
-    assert published(config)["EE"] == ROWS - FEW
+    assert (
+        source_results(config_of_first_night)["ee"],
+        published_counts(config_of_first_night)["EE"],
+    ) == ("precedent", ESTONIAN_ROWS)
+
+
+def test_an_import_that_rejects_under_five_percent_is_published(
+    tmp_path: Path, server: RegisterServer
+) -> None:
+    config = write_config(tmp_path, server)
+    server.publish(f"/{EE_NAME}", estonia_without_identifiers(ACCEPTED_COUNT))
+
+    run_night(config)
+
+    assert published_counts(config)["EE"] == ESTONIAN_ROWS - ACCEPTED_COUNT
 
 
 @pytest.mark.parametrize(("share", "result"), [("0.06", "nouveau"), ("0", "absent")])
-def test_the_configuration_says_otherwise(
+def test_the_configuration_sets_the_bound_of_rejected_rows(
     tmp_path: Path, server: RegisterServer, share: str, result: str
 ) -> None:
-    config = configured(tmp_path, server)
+    """The import rejects a share of 0.053 of its rows."""
+    config = write_config(tmp_path, server)
     text = config.read_text()
     config.write_text(text.replace("[source.ee]", f"[source.ee]\nmax_rejected = {share}"))
-    server.publish(f"/{EE}", nameless(MANY))
+    server.publish(f"/{EE_NAME}", estonia_without_identifiers(REFUSED_COUNT))
 
-    run(config)
+    run_night(config)
 
-    assert results(config)["ee"] == result
+    assert source_results(config)["ee"] == result
 
 
-def test_the_command_import_warns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    file = tmp_path / EE
-    file.write_bytes(nameless(MANY))
+def test_the_command_import_warns_of_many_rejected_rows(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / EE_NAME
+    file.write_bytes(estonia_without_identifiers(REFUSED_COUNT))
 
     assert main(["import", "ee", str(file), "--out", str(tmp_path / "out")]) == 0
 
@@ -104,21 +108,23 @@ def test_the_command_import_warns(tmp_path: Path, capsys: pytest.CaptureFixture[
     )
 
 
-def test_a_register_declares_its_own_share_with_a_reason(tmp_path: Path) -> None:
-    ours = FOLDER / "ee.toml"
+def test_a_declaration_may_raise_its_bound_of_rejected_rows_if_it_gives_a_reason(
+    tmp_path: Path,
+) -> None:
+    declared = FOLDER / "ee.toml"
     path = tmp_path / "ee.toml"
-    text = ours.read_text(encoding="utf-8")
+    text = declared.read_text(encoding="utf-8")
 
     path.write_text('max_rejected = { share = 0.2, reason = "old rows" }\n' + text)
     assert declaration_reader.register(path).max_rejected == 0.2
     assert REGISTERS["ee"].max_rejected == 0.05
 
-    for wrong, why in (
-        ("share = 0.2", r"reason\]: is missing; add it"),
+    for table, message in (
+        ("share = 0.2", r"reason\]: missing; add it"),
         ('share = 0.01, reason = "x"', r"share\]: 0.01 is refused; give a number over 0.05"),
         ('share = 2.0, reason = "x"', r"share\]: 2.0 is refused; give a number of 1 or less"),
         ('share = 0.2, reason = ""', r"reason\]: '' is refused; give a text that is not empty"),
     ):
-        path.write_text(f"max_rejected = {{ {wrong} }}\n" + text)
-        with pytest.raises(DeclarationError, match=r"ee.toml \[max_rejected\." + why):
+        path.write_text(f"max_rejected = {{ {table} }}\n" + text)
+        with pytest.raises(DeclarationError, match=r"ee.toml \[max_rejected\." + message):
             declaration_reader.register(path)

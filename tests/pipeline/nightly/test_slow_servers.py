@@ -1,4 +1,4 @@
-"""Servers that would hold a night: slow ones, silent ones, and those that are not done in time."""
+"""Servers that would delay a night: slow servers, silent servers, and downloads beyond the deadline."""
 
 import asyncio
 import re
@@ -14,147 +14,162 @@ from pipeline.nightly import command, fetching
 from pipeline.nightly.fetching import FetchSettings
 from pipeline.nightly.published_files import SourceSettings
 from shards.mirror import client, download
-from tests.pipeline.nightly import register_server as ways
+from tests.pipeline.nightly import register_server as responders
 from tests.pipeline.nightly.register_server import RegisterServer
 from tests.pipeline.nightly.test_fetching import (
-    EE,
-    ESTONIA,
+    EE_NAME,
+    EE_ZIP,
     NOW,
-    hurried,
-    one,
-    server,
+    fetch_one,
     settings,
+    short_waits,
 )
-from tests.pipeline.nightly.test_nightly import configured, published, results, run
-from tests.pipeline.nightly.test_nightly import server as both
+from tests.pipeline.nightly.test_nightly import (
+    published_counts,
+    run_night,
+    source_results,
+    write_config,
+)
 
-__all__ = ["both", "hurried", "server"]  # fixtures
+__all__ = ["short_waits"]  # fixtures
 
-PIECE = 1 << 12  # bytes of a piece of `ways.slow`
+CHUNK_BYTES = 1 << 12  # bytes that `responders.pause_between_chunks` sends at a time
 
 
 @pytest.fixture
-def minute(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A minute of three tenths of a second."""
+def short_minute(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a minute be 0.3 s, and a download be measured over 0.15 s."""
     monkeypatch.setattr(download, "_WINDOW_SECONDS", 0.15)
-    monkeypatch.setattr(fetching, "_MINUTE", 0.3)
+    monkeypatch.setattr(fetching, "_MINUTE_SECONDS", 0.3)
 
 
 @pytest.fixture
-def silent() -> Iterator[str]:
+def silent_url() -> Iterator[str]:
     """The address of a server that takes a request and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as listening:
         yield f"http://127.0.0.1:{listening.getsockname()[1]}"
 
 
-def begun(tmp_path: Path) -> bytes:
-    return (tmp_path / "raw" / "ee" / ".fetch" / EE).read_bytes()
+def received_bytes(tmp_path: Path) -> bytes:
+    """The received part of the file of an unfinished download."""
+    return (tmp_path / "raw" / "ee" / ".fetch" / EE_NAME).read_bytes()
 
 
-@pytest.mark.usefixtures("minute")
+@pytest.mark.usefixtures("short_minute")
 def test_a_slow_source_is_given_up_and_resumed_the_next_night(
     tmp_path: Path, server: RegisterServer
 ) -> None:
-    server.publish(f"/{EE}", ESTONIA, ways.slow(0.1), ways.honest)
-    wanted = replace(settings(server), slowest=1_000_000)
+    server.publish(
+        f"/{EE_NAME}", EE_ZIP, responders.pause_between_chunks(0.1), responders.follow_rfc9110
+    )
+    limited = replace(settings(server), slowest=1_000_000)
 
-    first = one(tmp_path, wanted)
+    first = fetch_one(tmp_path, limited)
 
     assert first.result == "refuse"
-    assert re.search(r"brings [\d,]+ bytes a second, under 1,000,000 \(`slowest` in", first.reason)
-    assert len(server.asked) == 1  # it is not asked again
-    came = begun(tmp_path)
-    assert PIECE <= len(came) < len(ESTONIA)
-    assert ESTONIA.startswith(came)
+    assert re.search(
+        r"sends [\d,]+ bytes a second, less than 1,000,000 \(`slowest` in", first.reason
+    )
+    assert len(server.requests) == 1  # no further request is sent
+    received = received_bytes(tmp_path)
+    assert CHUNK_BYTES <= len(received) < len(EE_ZIP)
+    assert EE_ZIP.startswith(received)
 
-    assert one(tmp_path, wanted).result == "nouveau"
-    assert server.headers("Range") == [None, f"bytes={len(came)}-"]
-    assert (tmp_path / "raw" / "ee" / EE).read_bytes() == ESTONIA
+    assert fetch_one(tmp_path, limited).result == "nouveau"
+    assert server.headers("Range") == [None, f"bytes={len(received)}-"]
+    assert (tmp_path / "raw" / "ee" / EE_NAME).read_bytes() == EE_ZIP
 
 
-@pytest.mark.usefixtures("minute")
+@pytest.mark.usefixtures("short_minute")
 @pytest.mark.parametrize(
     ("damage", "resumed"),
     [
-        (lambda came: bytes([came[0] ^ 1]) + came[1:], False),
-        (lambda came: came[:-1] + bytes([came[-1] ^ 128]), False),
-        (lambda came: came[:-1], False),
-        (lambda came: came + bytes(1 << 16), True),
+        (lambda part: bytes([part[0] ^ 1]) + part[1:], False),
+        (lambda part: part[:-1] + bytes([part[-1] ^ 128]), False),
+        (lambda part: part[:-1], False),
+        (lambda part: part + bytes(1 << 16), True),
     ],
     ids=["first byte", "last byte", "cut", "zeros of a power cut"],
 )
 def test_bytes_that_changed_between_two_nights_are_not_kept(
     tmp_path: Path, server: RegisterServer, damage: Callable[[bytes], bytes], resumed: bool
 ) -> None:
-    """A file that is no archive would be taken with them"""
-    server.publish(f"/{EE}", ESTONIA, ways.slow(0.1), ways.honest)
-    wanted = replace(settings(server), slowest=1_000_000)
-    one(tmp_path, wanted)
-    came = begun(tmp_path)
-    (tmp_path / "raw" / "ee" / ".fetch" / EE).write_bytes(damage(came))
+    """A damaged file that is not an archive would be accepted."""
+    server.publish(
+        f"/{EE_NAME}", EE_ZIP, responders.pause_between_chunks(0.1), responders.follow_rfc9110
+    )
+    limited = replace(settings(server), slowest=1_000_000)
+    fetch_one(tmp_path, limited)
+    received = received_bytes(tmp_path)
+    (tmp_path / "raw" / "ee" / ".fetch" / EE_NAME).write_bytes(damage(received))
 
-    assert one(tmp_path, wanted).result == "nouveau"
+    assert fetch_one(tmp_path, limited).result == "nouveau"
 
-    assert server.headers("Range") == [None, f"bytes={len(came)}-" if resumed else None]
-    assert (tmp_path / "raw" / "ee" / EE).read_bytes() == ESTONIA
+    assert server.headers("Range") == [None, f"bytes={len(received)}-" if resumed else None]
+    assert (tmp_path / "raw" / "ee" / EE_NAME).read_bytes() == EE_ZIP
 
 
-@pytest.mark.usefixtures("minute")
-@pytest.mark.parametrize(("everywhere", "here"), [(1_000_000, 0), (1_000_000, 100), (0, None)])
-def test_the_bound_is_that_of_the_source(
-    tmp_path: Path, server: RegisterServer, everywhere: int, here: int | None
+@pytest.mark.usefixtures("short_minute")
+@pytest.mark.parametrize(
+    ("general_bound", "source_bound"),  # bytes a second; 0 is no bound, None the general bound
+    [(1_000_000, 0), (1_000_000, 100), (0, None)],
+)
+def test_a_source_overrides_the_general_bound_of_slowness(
+    tmp_path: Path, server: RegisterServer, general_bound: int, source_bound: int | None
 ) -> None:
-    server.publish(f"/{EE}", ESTONIA, ways.slow(0.02))
-    said = settings(server)
-    own = {"ee": replace(said.sources["ee"], slowest=here)}
+    # The server sends about 200 000 bytes a second.
+    server.publish(f"/{EE_NAME}", EE_ZIP, responders.pause_between_chunks(0.02))
+    fetch_settings = settings(server)
+    sources = {"ee": replace(fetch_settings.sources["ee"], slowest=source_bound)}
 
-    found = one(tmp_path, replace(said, sources=own, slowest=everywhere))
+    file = fetch_one(tmp_path, replace(fetch_settings, sources=sources, slowest=general_bound))
 
-    assert found.result == "nouveau"
+    assert file.result == "nouveau"
 
 
-@pytest.mark.usefixtures("minute")
-def test_the_deadline_of_a_source_is_its_own(
-    tmp_path: Path, server: RegisterServer, silent: str
+@pytest.mark.usefixtures("short_minute")
+def test_a_source_that_reaches_its_deadline_does_not_stop_another_source(
+    tmp_path: Path, server: RegisterServer, silent_url: str
 ) -> None:
-    """The silent server is on the same name, another port, and the other source comes whole."""
-    server.publish(f"/{EE}", ESTONIA)
+    """The silent server has the same host name and another port than the server of the complete source."""
+    server.publish(f"/{EE_NAME}", EE_ZIP)
     sources = {
         **settings(server).sources,
-        "lv-ur": SourceSettings({"register.csv": f"{silent}/register.csv"}, deadline=1),
+        "lv-ur": SourceSettings({"register.csv": f"{silent_url}/register.csv"}, deadline=1),
     }
 
-    found = fetching.run(["lv-ur", "ee"], tmp_path / "raw", FetchSettings(sources=sources), now=NOW)
+    files = fetching.run(["lv-ur", "ee"], tmp_path / "raw", FetchSettings(sources=sources), now=NOW)
 
-    assert [file.result for file in found] == ["refuse", "nouveau"]
-    assert found[0].reason.startswith(
-        "it had not come after 1 min (`deadline` in the configuration)"
+    assert [file.result for file in files] == ["refuse", "nouveau"]
+    assert files[0].reason.startswith(
+        "it was not complete after 1 min (`deadline` in the configuration)"
     )
 
 
-@pytest.mark.usefixtures("minute")
-def test_files_of_a_source_that_is_given_up_are_not_asked_for(
+@pytest.mark.usefixtures("short_minute")
+def test_files_of_a_source_that_is_given_up_are_not_requested(
     tmp_path: Path, server: RegisterServer
 ) -> None:
-    server.publish(f"/{EE}", ESTONIA, ways.slow(0.1))
-    server.publish("/second.zip", ESTONIA)
-    wanted = replace(settings(server, names=(EE, "second.zip")), slowest=1_000_000)
+    server.publish(f"/{EE_NAME}", EE_ZIP, responders.pause_between_chunks(0.1))
+    server.publish("/second.zip", EE_ZIP)
+    limited = replace(settings(server, names=(EE_NAME, "second.zip")), slowest=1_000_000)
 
-    first, second = fetching.run(["ee"], tmp_path / "raw", wanted, now=NOW)
+    first, second = fetching.run(["ee"], tmp_path / "raw", limited, now=NOW)
 
     assert (first.result, second.result) == ("refuse", "refuse")
-    assert second.reason == "it was not asked for: its source is given up for this night"
-    assert len(server.asked) == 1
+    assert second.reason == "it was not requested: its source is given up for this night"
+    assert len(server.requests) == 1
 
 
-def test_headers_that_never_end_are_given_up(
+def test_a_response_whose_headers_never_end_is_given_up(
     tmp_path: Path, server: RegisterServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A byte a moment is no silence."""
+    """A server that sends a byte at a time is not silent, so a total bound must end the wait."""
     monkeypatch.setattr(client, "_STEPS", 1)
     monkeypatch.setattr("shards.mirror.download.TRIES", 1)
 
-    async def dribble(request: web.Request, __: bytes) -> web.StreamResponse:
+    async def send_byte_by_byte(request: web.Request, __: bytes) -> web.StreamResponse:
+        """Send a header for ten seconds, one byte at a time, and never its end."""
         assert request.transport is not None
         request.transport.write(b"HTTP/1.1 200 OK\r\nX: ")
         for _ in range(200):
@@ -162,47 +177,49 @@ def test_headers_that_never_end_are_given_up(
             await asyncio.sleep(0.05)
         return web.Response()
 
-    server.publish(f"/{EE}", ESTONIA, dribble)
+    server.publish(f"/{EE_NAME}", EE_ZIP, send_byte_by_byte)
 
-    found = one(tmp_path, replace(settings(server), silence=0.5))
+    file = fetch_one(tmp_path, replace(settings(server), silence=0.5))
 
-    assert found.result == "refuse"
-    assert found.reason.startswith(f"{server.url}/{EE} says nothing any more; see to the source")
+    assert file.result == "refuse"
+    assert file.reason.startswith(f"{server.url}/{EE_NAME} cannot be read: ")
+    assert file.reason.endswith("check the source, or try again later")
 
 
-@pytest.mark.usefixtures("minute")
-def test_a_deadline_at_the_top_publishes_what_is_there(
-    tmp_path: Path, both: RegisterServer, capsys: pytest.CaptureFixture[str]
+@pytest.mark.usefixtures("short_minute")
+def test_at_the_general_deadline_the_complete_sources_are_published(
+    tmp_path: Path, server: RegisterServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    config = configured(tmp_path, both, "deadline = 20", "slowest = 0")
-    with ways.serving() as other:
-        other.publish(f"/{EE}", ESTONIA, ways.slow(1))
+    """The deadline is in minutes, for all fetches of a night together; the next night fetches what was missing."""
+    config = write_config(tmp_path, server, "deadline = 20", "slowest = 0")
+    with responders.running_server() as slow_server:
+        slow_server.publish(f"/{EE_NAME}", EE_ZIP, responders.pause_between_chunks(1))
         text = config.read_text()
-        config.write_text(text.replace(f"{both.url}/{EE}", f"{other.url}/{EE}"))
-        assert run(config) == 0
+        config.write_text(text.replace(f"{server.url}/{EE_NAME}", f"{slow_server.url}/{EE_NAME}"))
+        assert run_night(config) == 0
     config.write_text(text)
 
-    assert results(config) == {"ee": "absent", "ie-cro": "nouveau"}
-    assert published(config) == {"IE": 1}
-    assert "it had not come after 20 min (`deadline`" in capsys.readouterr().err
-    assert run(config) == 0
+    assert source_results(config) == {"ee": "absent", "ie-cro": "nouveau"}
+    assert published_counts(config) == {"IE": 1}
+    assert "it was not complete after 20 min (`deadline`" in capsys.readouterr().err
+    assert run_night(config) == 0
 
-    assert published(config) == {"EE": 2_665, "IE": 1}
+    assert published_counts(config) == {"EE": 2_665, "IE": 1}
 
 
 def test_a_log_has_a_line_of_progress_a_minute(
     tmp_path: Path,
-    both: RegisterServer,
+    server: RegisterServer,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(command, "_EVERY_SECONDS", 0.05)
-    config = configured(tmp_path, both)
-    both.publish(f"/{EE}", ESTONIA, ways.slow(0.02))
+    monkeypatch.setattr(command, "_SECONDS_BETWEEN_LINES", 0.05)
+    config = write_config(tmp_path, server)
+    server.publish(f"/{EE_NAME}", EE_ZIP, responders.pause_between_chunks(0.02))
 
-    assert run(config) == 0
+    assert run_night(config) == 0
 
     lines = capsys.readouterr().err.splitlines()
-    assert any(re.fullmatch(r"pipeline: fetch: \d+ s, 0\.\d MB have come", line) for line in lines)
+    assert any(re.fullmatch(r"pipeline: fetch: \d+ s, 0\.\d MB received", line) for line in lines)
     stages = {line.split(":")[1].strip() for line in lines}
     assert {"fetch", "build"} <= stages, lines

@@ -1,4 +1,4 @@
-"""A second source of a country in one build: it fills the register and adds no company to it."""
+"""Complements in a build: they fill fields of a register's companies and add no company to them."""
 
 from pathlib import Path
 
@@ -12,19 +12,24 @@ from pipeline.publishing import plan
 from pipeline.publishing.plan import BuildOptions
 from seeds import TABLES
 from shards.generations import generation_files
-from tests.pipeline.builds import accounted, run, served
-from tests.pipeline.rows import company, line, write
+from tests.pipeline.builds import counts_add_up, published_companies, run_build
+from tests.pipeline.rows import company, statement_line, write_input
 
-GLEIF = Origin("gleif", ("*",))
+GLEIF = Origin("gleif", ("*",))  # a complement of all countries
 RAW = TABLES / "raw"
 
 
-def _register(folder: Path) -> Path:
+def _write_register(folder: Path) -> Path:
+    """An input of the Estonian register with two companies."""
     rows = [company("EE", "1", "Õ", ville="Tartu"), company("EE", "2", "Ä", effectif=3)]
-    return write(folder, rows, [line("EE", "1", 2020)], "ee", Origin("ee"))
+    return write_input(folder, rows, [statement_line("EE", "1", 2020)], "ee", Origin("ee"))
 
 
-def _gleif(folder: Path, forme: str = "Osaühing") -> Path:
+def _write_gleif(folder: Path, forme: str = "Osaühing") -> Path:
+    """A complement: both companies of the register, a third Estonian company, a Dutch one, and a row without a name.
+
+    The row without a name is rejected, so builds with this input need a higher `max_rejected`.
+    """
     rows = [
         company("EE", "2", "Ä OÜ", forme=forme, ville="Tallinn", effectif=9),
         company("EE", " 1", "Õ OÜ", forme=forme, adresse="Pikk 1"),
@@ -32,95 +37,106 @@ def _gleif(folder: Path, forme: str = "Osaühing") -> Path:
         company("EE", "1", None, forme=forme),
         company("NL", "12345678", "Één B.V."),
     ]
-    return write(folder, rows, name="lei", origin=GLEIF)
+    return write_input(folder, rows, name="lei", origin=GLEIF)
 
 
-def test_a_complement_fills_the_register_and_stands_alone_where_there_is_none(
+def test_a_complement_fills_a_register_and_gives_the_companies_of_a_country_without_one(
     tmp_path: Path,
 ) -> None:
-    inputs = (_register(tmp_path / "ee"), _gleif(tmp_path / "lei"))
+    inputs = (_write_register(tmp_path / "ee"), _write_gleif(tmp_path / "lei"))
 
-    built = run(tmp_path, *inputs, max_rejected=0.2)
+    built = run_build(tmp_path, *inputs, max_rejected=0.2)
 
-    rows = {row["id"]: row for row in served(tmp_path, "EE")}
+    rows = {row["id"]: row for row in published_companies(tmp_path, "EE")}
     assert rows.keys() == {"1", "2"}
     assert [rows["2"][name] for name in ("nom", "forme", "ville", "effectif")] == [
         "Ä", "Osaühing", "Tallinn", 3,
     ]  # fmt: skip
+    # The columns of an address are filled together, so a street of GLEIF does not join a town of the register.
     assert (rows["1"]["ville"], rows["1"]["adresse"]) == ("Tartu", None)
     assert len(rows["1"]["comptes"]) == 1
-    assert [row["nom"] for row in served(tmp_path, "NL")] == ["Één B.V."]
+    assert [row["nom"] for row in published_companies(tmp_path, "NL")] == ["Één B.V."]
     quality = built.pays["EE"]
     assert quality.rejetees == {"nom vide": 1}
     assert quality.fusionnees == {"gleif": 2}
     assert quality.completees == {"gleif forme": 2, "gleif ville": 1}
     assert quality.ecartees == {"absente du registre national (gleif)": 1}
-    assert all(accounted(one) for one in built.pays.values())
+    assert all(counts_add_up(quality) for quality in built.pays.values())
 
 
 def test_a_forecast_counts_the_rows_of_the_register(tmp_path: Path) -> None:
-    inputs = (_register(tmp_path / "ee"), _gleif(tmp_path / "lei"))
+    inputs = (_write_register(tmp_path / "ee"), _write_gleif(tmp_path / "lei"))
 
     lines = plan.forecast(BuildOptions(inputs=inputs, out=tmp_path / "data"))
 
-    rows = [line.split() for line in lines]
-    assert ["EE", "0", "2", "to", "be", "built"] in rows
-    assert ["NL", "0", "1", "to", "be", "built"] in rows
+    forecast_rows = [text.split() for text in lines]
+    assert ["EE", "0", "2", "to", "be", "built"] in forecast_rows
+    assert ["NL", "0", "1", "to", "be", "built"] in forecast_rows
 
 
-def test_names_and_order_of_files_and_the_memory_do_not_matter(tmp_path: Path) -> None:
-    first = _register(tmp_path / "a")
-    second = write(
+def test_names_and_order_of_files_and_the_memory_do_not_change_a_shard(tmp_path: Path) -> None:
+    """The second build has another order of inputs, a renamed file, and hardly any memory for rows."""
+    estonia = _write_register(tmp_path / "a")
+    gleif = write_input(
         tmp_path / "b",
-        [company("GB", str(n), "É", ville=str(n)) for n in range(9)],
+        [company("GB", str(number), "É", ville=str(number)) for number in range(9)],
         name="zz",
         origin=GLEIF,
     )
-    third = write(tmp_path / "c", [company("UK", str(n), "È") for n in range(0, 20, 2)], name="b")
-    expected = run(tmp_path / "1", first, second, third)
-    (second / "companies" / "zz.parquet").rename(second / "companies" / "aa.parquet")
+    uk = write_input(
+        tmp_path / "c", [company("UK", str(number), "È") for number in range(0, 20, 2)], name="b"
+    )
+    expected = run_build(tmp_path / "1", estonia, gleif, uk)
+    (gleif / "companies" / "zz.parquet").rename(gleif / "companies" / "aa.parquet")
 
-    found = run(tmp_path / "2", third, second, first, memory=210 << 20)
+    # A process takes 200 MiB before its first row.
+    reordered = run_build(tmp_path / "2", uk, gleif, estonia, memory=210 << 20)
 
-    shards = [
+    file_lists = [
         generation_files.read_manifest(tmp_path / folder / "data" / built.generation).files
-        for folder, built in (("1", expected), ("2", found))
+        for folder, built in (("1", expected), ("2", reordered))
     ]
-    assert shards[0]["UK.shard"] == shards[1]["UK.shard"]
-    assert found.pays == expected.pays
-    assert found.pays["UK"].completees == {"gleif ville": 5}
+    assert file_lists[0]["UK.shard"] == file_lists[1]["UK.shard"]
+    assert reordered.pays == expected.pays
+    assert reordered.pays["UK"].completees == {"gleif ville": 5}  # 0, 2, 4, 6 and 8 are in both
 
 
 def test_a_country_is_built_again_when_only_its_complement_changed(tmp_path: Path) -> None:
-    register = _register(tmp_path / "ee")
-    write(register, [company("UK", "1", "É")], name="uk")
-    run(tmp_path, register, _gleif(tmp_path / "a"), max_rejected=0.2)
+    register = _write_register(tmp_path / "ee")
+    write_input(register, [company("UK", "1", "É")], name="uk")
+    run_build(tmp_path, register, _write_gleif(tmp_path / "a"), max_rejected=0.2)
 
-    again = run(tmp_path, register, _gleif(tmp_path / "b", "OÜ"), max_rejected=0.2)
+    second_build = run_build(
+        tmp_path, register, _write_gleif(tmp_path / "b", "OÜ"), max_rejected=0.2
+    )
 
-    assert again.reused == ("UK",)
-    assert {row["forme"] for row in served(tmp_path, "EE")} == {"OÜ"}
+    assert second_build.reused == ("UK",)
+    assert {row["forme"] for row in published_companies(tmp_path, "EE")} == {"OÜ"}
 
 
 def test_a_company_that_comes_twice_in_one_complement_stops_the_build(tmp_path: Path) -> None:
-    register = _register(tmp_path / "ee")
-    write(tmp_path / "lei", [company("EE", "7", "A")], name="one", origin=GLEIF)
-    twice = write(tmp_path / "lei", [company("EE", "7", "B")], name="two", origin=GLEIF)
+    register = _write_register(tmp_path / "ee")
+    write_input(tmp_path / "lei", [company("EE", "7", "A")], name="one", origin=GLEIF)
+    complement = write_input(tmp_path / "lei", [company("EE", "7", "B")], name="two", origin=GLEIF)
 
     with pytest.raises(BuildError, match=r"EE: 1 .*: 7 \(one\.parquet, two\.parquet\)"):
-        run(tmp_path, register, twice)
+        run_build(tmp_path, register, complement)
 
 
 def test_a_company_that_two_registers_have_still_stops_the_build(tmp_path: Path) -> None:
-    """Contract E3."""
-    register = _register(tmp_path / "ee")
-    other = write(tmp_path / "b", [company("EE", "2", "B")], name="other", origin=Origin("other"))
+    """Contract E3: only a complement may repeat a company of a register, and `other` is not a complement."""
+    register = _write_register(tmp_path / "ee")
+    other_register = write_input(
+        tmp_path / "b", [company("EE", "2", "B")], name="other", origin=Origin("other")
+    )
 
     with pytest.raises(BuildError, match=r"EE: 1 .*: 2 \(ee\.parquet, other\.parquet\)"):
-        run(tmp_path, register, other, _gleif(tmp_path / "lei"), max_rejected=0.2)
+        run_build(
+            tmp_path, register, other_register, _write_gleif(tmp_path / "lei"), max_rejected=0.2
+        )
 
 
-def test_an_import_marks_its_file(tmp_path: Path) -> None:
+def test_an_import_stores_its_origin_in_its_file(tmp_path: Path) -> None:
     for source, file, expected in (
         ("gleif", "gleif/lei2-excerpt-20240505-0000.json.zip", GLEIF),
         ("fr-rne", "fr/rne_formalites_2.json", Origin("fr-rne", ("FR",))),
@@ -133,19 +149,21 @@ def test_an_import_marks_its_file(tmp_path: Path) -> None:
 
 
 def test_the_excerpts_of_gleif_and_a_register_make_one_company(tmp_path: Path) -> None:
-    """The Estonian companies of the LEI excerpt, beside a register with their numbers."""
+    """The register is made of the numbers that the Estonian companies of the LEI excerpt have."""
     report = importing.run(
         "gleif", [RAW / "gleif" / "lei2-excerpt-20240505-0000.json.zip"], tmp_path / "lei"
     )
     published = pl.read_parquet(tmp_path / "lei" / report.output).filter(pl.col("iso2") == "EE")
     numbers = published["id"].to_list()
-    register = write(tmp_path / "ee", [company("EE", number, "Õ") for number in numbers], name="ee")
+    register = write_input(
+        tmp_path / "ee", [company("EE", number, "Õ") for number in numbers], name="ee"
+    )
 
-    built = run(tmp_path, register, tmp_path / "lei")
+    built = run_build(tmp_path, register, tmp_path / "lei")
 
-    found = {row["id"]: row for row in served(tmp_path, "EE")}
-    assert len(found) == published.height == built.pays["EE"].fusionnees["gleif"]
+    company_by_id = {row["id"]: row for row in published_companies(tmp_path, "EE")}
+    assert len(company_by_id) == published.height == built.pays["EE"].fusionnees["gleif"]
     for row in published.iter_rows(named=True):
-        assert found[row["id"]]["nom"] == "Õ"
-        assert found[row["id"]]["ville"] == row["ville"]
-        assert found[row["id"]]["date_creation"] == row["date_creation"]
+        assert company_by_id[row["id"]]["nom"] == "Õ"
+        assert company_by_id[row["id"]]["ville"] == row["ville"]
+        assert company_by_id[row["id"]]["date_creation"] == row["date_creation"]

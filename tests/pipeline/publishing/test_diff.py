@@ -1,4 +1,4 @@
-"""The changes between two generations that a build writes."""
+"""The files of changes between two generations, which a build writes."""
 
 from pathlib import Path
 
@@ -7,15 +7,15 @@ import polars as pl
 from pipeline.publishing import build
 from shards.generations import change_steps
 from shards.generations.change_steps import ChangeCounts
-from tests.pipeline.builds import run
-from tests.pipeline.rows import company, two_countries, write
+from tests.pipeline.builds import run_build
+from tests.pipeline.rows import company, write_input, write_two_countries
 
 
-def test_a_build_writes_what_changed_as_files_to_page_and_as_parquet(tmp_path: Path) -> None:
-    first = run(tmp_path, two_countries(tmp_path / "a"))
-    given = two_countries(tmp_path / "b", "Œuvre")
-    write(given, [company("UK", "2", "È"), company("UK", "3", "Ü")], name="uk")
-    second = run(tmp_path, given)
+def test_a_build_writes_the_changes_as_change_files_and_as_parquet(tmp_path: Path) -> None:
+    first = run_build(tmp_path, write_two_countries(tmp_path / "a"))
+    second_input = write_two_countries(tmp_path / "b", "Œuvre")
+    write_input(second_input, [company("UK", "2", "È"), company("UK", "3", "Ü")], name="uk")
+    second = run_build(tmp_path, second_input)
 
     folder = tmp_path / "data" / change_steps.FOLDER / f"{first.generation}-{second.generation}"
     step = change_steps.read(folder)
@@ -27,12 +27,18 @@ def test_a_build_writes_what_changed_as_files_to_page_and_as_parquet(tmp_path: P
     ]
 
 
-def test_the_same_input_after_the_same_gives_the_same_bytes_of_changes(tmp_path: Path) -> None:
+def test_the_same_two_inputs_give_the_same_bytes_of_changes_with_any_number_of_processes(
+    tmp_path: Path,
+) -> None:
     for place in ("x", "y"):
-        run(tmp_path / place, two_countries(tmp_path / "a"))
-        run(tmp_path / place, two_countries(tmp_path / "b", "Œuvre"), jobs=2 if place == "y" else 1)
+        run_build(tmp_path / place, write_two_countries(tmp_path / "a"))
+        run_build(
+            tmp_path / place,
+            write_two_countries(tmp_path / "b", "Œuvre"),
+            jobs=2 if place == "y" else 1,
+        )
 
-    found = [
+    change_files = [
         {
             str(path.relative_to(tmp_path / place)): path.read_bytes()
             for path in (tmp_path / place / "data" / change_steps.FOLDER).rglob("*")
@@ -40,5 +46,5 @@ def test_the_same_input_after_the_same_gives_the_same_bytes_of_changes(tmp_path:
         }
         for place in ("x", "y")
     ]
-    assert found[0] == found[1]
-    assert len(found[0]) == 3
+    assert change_files[0] == change_files[1]
+    assert len(change_files[0]) == 3  # changes.json, UK.changes and changes.parquet

@@ -1,4 +1,4 @@
-"""Groups in a build: of the whole input, kept by a build of some countries, and verified."""
+"""Groups of companies in a build: they come from the whole input, and a build of some countries keeps them."""
 
 from pathlib import Path
 
@@ -10,71 +10,74 @@ from pipeline.registers.lei_relationships import RelationshipRecord
 from shards.generations import generation_files, groups, pointer
 from shards.generations.groups import GROUP_SOURCES, GROUPS
 from shards.verify.invariants import verify
-from tests.pipeline.builds import run
+from tests.pipeline.builds import run_build
 from tests.pipeline.registers.published import relationships_xml
-from tests.pipeline.rows import company, write
+from tests.pipeline.rows import company, write_input
 from tests.world import lei
 
 CHILD = lei(1)
-RECORD = RelationshipRecord(
+PARENT_RECORD = RelationshipRecord(
     CHILD, "LEI", lei(2), "LEI", "IS_DIRECTLY_CONSOLIDATED_BY", "ACTIVE", "PUBLISHED",
     [("2021-04-12T08:00:00+02:00", "", "RELATIONSHIP_PERIOD")],
 )  # fmt: skip
 
 
-def _published(tmp_path: Path) -> Path:
+def _published_folder(tmp_path: Path) -> Path:
+    """The folder of the published generation."""
     data = tmp_path / "data"
     return data / str(pointer.current_name(data))
 
 
-def test_a_build_of_one_country_keeps_the_groups_and_a_whole_one_has_those_of_its_input(
+def test_a_build_of_one_country_keeps_the_groups_and_a_full_build_replaces_them(
     tmp_path: Path,
 ) -> None:
+    """The groups are the relationships of the LEI data; the last full build has none in its input, so none remain."""
     rows = [company("SK", "1", "Dcéra, a.s.", lei=CHILD), company("EE", "1", "Õ")]
-    own = write(tmp_path / "own", rows)
-    file = relationships_xml(tmp_path / "rr.xml", "2023-11-06", [RECORD])
+    companies = write_input(tmp_path / "own", rows)
+    file = relationships_xml(tmp_path / "rr.xml", "2023-11-06", [PARENT_RECORD])
     importing.run("gleif-rr", [file], tmp_path / "rr")
 
-    run(tmp_path, own, tmp_path / "rr")
-    first = _published(tmp_path)
-    [parent] = groups.read(first / GROUPS).parents(CHILD)
-    bytes_of = {name: (first / name).read_bytes() for name in (GROUPS, GROUP_SOURCES)}
-    run(tmp_path, write(tmp_path / "new", [company("EE", "1", "Ä")]), pays=("EE",))
-    kept = _published(tmp_path)
-    kept_bytes = {name: (kept / name).read_bytes() for name in bytes_of}
-    with generation_files.load(tmp_path / "data", kept.name) as generation:
+    run_build(tmp_path, companies, tmp_path / "rr")
+    first_build = _published_folder(tmp_path)
+    [parent] = groups.read(first_build / GROUPS).parents(CHILD)
+    bytes_before = {name: (first_build / name).read_bytes() for name in (GROUPS, GROUP_SOURCES)}
+    run_build(tmp_path, write_input(tmp_path / "new", [company("EE", "1", "Ä")]), pays=("EE",))
+    partial_build = _published_folder(tmp_path)
+    bytes_after = {name: (partial_build / name).read_bytes() for name in bytes_before}
+    with generation_files.load(tmp_path / "data", partial_build.name) as generation:
         verify(generation)
-    run(tmp_path, own)
-    without = _published(tmp_path)
+    run_build(tmp_path, companies)
+    full_build = _published_folder(tmp_path)
 
     assert (parent.nature, parent.debut) == ("directe", "2021-04-12")
-    assert kept != first
-    assert kept_bytes == bytes_of
-    assert not any((without / name).exists() for name in bytes_of)
+    assert partial_build != first_build
+    assert bytes_after == bytes_before
+    assert not any((full_build / name).exists() for name in bytes_before)
 
 
-def test_a_relationship_that_cannot_be_is_left_out_and_an_odd_day_is_unknown(
+def test_an_impossible_relationship_is_left_out_and_an_impossible_day_is_null(
     tmp_path: Path,
 ) -> None:
     rows = [
         (CHILD, lei(2), "directe", "2021-04-12", None),
         (CHILD, lei(3), "ultime", "0001-01-01", "9999-12-31"),
         (CHILD, lei(4), "succursale", "2020-02-30", " "),
+        # Left out: an unknown nature, a company of itself, a missing LEI, and LEIs of a wrong form.
         (CHILD, lei(5), "voisine", None, None),
         (CHILD, CHILD, "directe", None, None),
         (None, lei(2), "directe", None, None),
         ("é" * 20, lei(2), "directe", None, None),
         (CHILD, f"{lei(2)}0", None, "n/a", "2020"),
     ]
-    own = write(tmp_path / "own", [company("SK", "1", "Dcéra, a.s.", lei=CHILD)])
-    (own / "relations").mkdir()
+    companies = write_input(tmp_path / "own", [company("SK", "1", "Dcéra, a.s.", lei=CHILD)])
+    (companies / "relations").mkdir()
     frame = pl.DataFrame(rows, schema=dict(RELATIONS), orient="row")
-    frame.write_parquet(own / "relations" / "a.parquet")
+    frame.write_parquet(companies / "relations" / "a.parquet")
 
-    built = run(tmp_path, own)
+    built = run_build(tmp_path, companies)
 
-    found = list(groups.read(_published(tmp_path) / GROUPS).parents(CHILD))
-    assert [(r.parent, r.nature, r.debut, r.fin) for r in found] == [
+    parents = list(groups.read(_published_folder(tmp_path) / GROUPS).parents(CHILD))
+    assert [(parent.parent, parent.nature, parent.debut, parent.fin) for parent in parents] == [
         (lei(2), "directe", "2021-04-12", None),
         (lei(3), "ultime", None, None),
         (lei(4), "succursale", None, None),

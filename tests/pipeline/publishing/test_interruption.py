@@ -14,30 +14,32 @@ from pipeline import digests
 from pipeline.errors import BuildError
 from seeds import TABLES
 from shards.generations import pointer
-from tests.pipeline.builds import run, served
-from tests.pipeline.rows import company, line, write
+from tests.pipeline.builds import published_companies, run_build
+from tests.pipeline.rows import company, statement_line, write_input
 
 
-def test_a_build_that_is_killed_leaves_what_is_published(tmp_path: Path) -> None:
-    good = write(tmp_path / "good", [company("EE", "1", "Ä")])
-    many = write(tmp_path / "many", [company("EE", str(i), "Õun") for i in range(50_000)])
+def test_a_killed_build_leaves_the_published_generation(tmp_path: Path) -> None:
+    good = write_input(tmp_path / "good", [company("EE", "1", "Ä")])
+    large = write_input(
+        tmp_path / "many", [company("EE", str(number), "Õun") for number in range(50_000)]
+    )
     data = tmp_path / "data"
-    generation = run(tmp_path, good).generation
+    generation = run_build(tmp_path, good).generation
 
-    kill(data, many, when=".building/work-*/EE-*/EE.shard.partial")
+    kill_build_at(data, large, pattern=".building/work-*/EE-*/EE.shard.partial")
 
     assert pointer.current_name(data) == generation
-    assert [row["nom"] for row in served(tmp_path, "EE")] == ["Ä"]
+    assert [row["nom"] for row in published_companies(tmp_path, "EE")] == ["Ä"]
     assert (data / ".building").exists()
-    run(tmp_path, good)
+    run_build(tmp_path, good)
     assert not (data / ".building").exists()
 
 
-def kill(data: Path, source: Path, when: str) -> None:
-    """Start a build in a process of its own, and kill it when a file `when` appears in `data`."""
+def kill_build_at(data: Path, source: Path, pattern: str) -> None:
+    """Start a build in another process, and kill it when a file that matches `pattern` appears in `data`."""
     command = ["-m", "pipeline", "build", "--input", str(source), "--out", str(data), "--jobs", "1"]
     with subprocess.Popen([sys.executable, *command], cwd=Path(__file__).parents[3]) as process:
-        while process.poll() is None and not list(data.glob(when)):
+        while process.poll() is None and not list(data.glob(pattern)):
             time.sleep(0.002)
         process.kill()
     assert process.returncode == -signal.SIGKILL
@@ -46,22 +48,24 @@ def kill(data: Path, source: Path, when: str) -> None:
 # -- an interrupted build ----------------------------------------------------------------
 
 
-def halves(folder: Path) -> tuple[Path, Path]:
-    """An input in which only Estonia can be built, and the same input corrected."""
+def good_and_bad_input(folder: Path) -> tuple[Path, Path]:
+    """A correct input of Estonia and the UK, and one in which a British company is there twice."""
     estonia = [company("EE", "1", "Ä"), company("EE", "2", None), company("EE", "3", "Õun")]
     good, bad = folder / "good", folder / "bad"
-    for source, twice in ((good, "2"), (bad, "1")):
-        write(source, estonia, [line("EE", "3", 2020)], name="ee")
-        write(source, [company("UK", "1", "É"), company("UK", twice, "È")], name="uk")
+    for source, second_id in ((good, "2"), (bad, "1")):
+        write_input(source, estonia, [statement_line("EE", "3", 2020)], name="ee")
+        write_input(source, [company("UK", "1", "É"), company("UK", second_id, "È")], name="uk")
     return good, bad
 
 
-def interrupted(tmp_path: Path, bad: Path, **options: Any) -> None:
+def run_bad_build(tmp_path: Path, bad: Path, **options: Any) -> None:
+    """Run a build that finishes Estonia and then fails at the UK."""
     with pytest.raises(BuildError, match="UK: 1 identifiers come more than once"):
-        run(tmp_path, bad, max_rejected=0.5, **options)
+        run_build(tmp_path, bad, max_rejected=0.5, **options)
 
 
-def content(tmp_path: Path) -> dict[str, bytes]:
+def published_files(tmp_path: Path) -> dict[str, bytes]:
+    """The files of `data` by path, without the pointer to the generation, which has its own time."""
     folder = tmp_path / "data"
     return {
         str(path.relative_to(folder)): path.read_bytes()
@@ -70,58 +74,70 @@ def content(tmp_path: Path) -> dict[str, bytes]:
     }
 
 
-def test_a_build_goes_on_with_the_countries_that_are_done(tmp_path: Path) -> None:
-    good, bad = halves(tmp_path)
-    whole = run(tmp_path / "whole", good, max_rejected=0.5)
-    interrupted(tmp_path / "parts", bad)
+def test_a_build_after_a_failed_one_takes_the_finished_countries(tmp_path: Path) -> None:
+    good, bad = good_and_bad_input(tmp_path)
+    undisturbed = run_build(tmp_path / "whole", good, max_rejected=0.5)
+    run_bad_build(tmp_path / "parts", bad)
 
-    resumed = run(tmp_path / "parts", good, max_rejected=0.5)
+    resumed = run_build(tmp_path / "parts", good, max_rejected=0.5)
 
-    assert (whole.resumed, resumed.resumed) == ((), ("EE",))
-    assert content(tmp_path / "parts") == content(tmp_path / "whole")
-    assert resumed.pays == whole.pays
+    assert (undisturbed.resumed, resumed.resumed) == ((), ("EE",))
+    assert published_files(tmp_path / "parts") == published_files(tmp_path / "whole")
+    assert resumed.pays == undisturbed.pays
 
 
 @pytest.mark.slow
-def test_a_build_that_was_killed_goes_on_and_gives_the_same_bytes(tmp_path: Path) -> None:
+def test_a_build_after_a_killed_one_gives_the_same_bytes_as_an_undisturbed_build(
+    tmp_path: Path,
+) -> None:
+    """The first build is killed when it has finished France, which the second build takes over."""
     rows = [
-        company(iso2, str(i), f"Õun {i % 7}")
+        company(iso2, str(number), f"Õun {number % 7}")
         for iso2, count in (("EE", 600), ("UK", 20_000), ("FR", 30_000))
-        for i in range(count)
+        for number in range(count)
     ]
-    source = write(tmp_path / "in", rows)
-    whole = run(tmp_path / "whole", source)
+    source = write_input(tmp_path / "in", rows)
+    undisturbed = run_build(tmp_path / "whole", source)
 
-    kill(tmp_path / "parts" / "data", source, when=".building/done/FR.json")
-    resumed = run(tmp_path / "parts", source)
+    kill_build_at(tmp_path / "parts" / "data", source, pattern=".building/done/FR.json")
+    resumed = run_build(tmp_path / "parts", source)
 
     assert "FR" in resumed.resumed
-    assert resumed.generation == whole.generation
-    assert content(tmp_path / "parts") == content(tmp_path / "whole")
+    assert resumed.generation == undisturbed.generation
+    assert published_files(tmp_path / "parts") == published_files(tmp_path / "whole")
 
 
 @pytest.mark.slow
-def test_what_is_done_is_not_taken_where_anything_it_depends_on_has_changed(tmp_path: Path) -> None:
-    good, bad = halves(tmp_path)
+def test_a_finished_country_is_built_again_if_its_input_files_or_options_changed(
+    tmp_path: Path,
+) -> None:
+    """A build that fails leaves Estonia finished; the next build takes it over (`resumed`) only if nothing changed.
+
+    Changed are an input file, a file of statement lines, the stored rejected rows, the finished shard, or an option.
+    """
+    good, bad = good_and_bad_input(tmp_path)
     rejected = tmp_path / "data" / "rejected" / "EE.parquet"
 
     for spoil in (
-        lambda: write(good, [company("EE", "4", "Ü")], name="autre"),
-        lambda: write(good, [], [line("EE", "3", 2021)], name="ee"),
+        lambda: write_input(good, [company("EE", "4", "Ü")], name="autre"),
+        lambda: write_input(good, [], [statement_line("EE", "3", 2021)], name="ee"),
         lambda: rejected.write_bytes(b""),
         lambda: (tmp_path / "data" / ".building" / "done" / "EE.shard").write_bytes(b""),
     ):
-        interrupted(tmp_path, bad)
+        run_bad_build(tmp_path, bad)
         spoil()
-        assert run(tmp_path, good, max_rejected=0.5, force=True).resumed == ()
+        assert run_build(tmp_path, good, max_rejected=0.5, force=True).resumed == ()
 
-    for options in ({"max_rejected": 0.6}, {"seeds": copied_seeds(tmp_path)}):
-        interrupted(tmp_path, bad)
-        assert run(tmp_path, good, **{"max_rejected": 0.5, "force": True, **options}).resumed == ()
+    for options in ({"max_rejected": 0.6}, {"seeds": copy_seeds_with_another_rate(tmp_path)}):
+        run_bad_build(tmp_path, bad)
+        assert (
+            run_build(tmp_path, good, **{"max_rejected": 0.5, "force": True, **options}).resumed
+            == ()
+        )
 
 
-def copied_seeds(tmp_path: Path) -> Path:
-    """A copy of the tables of the project with another exchange rate."""
+def copy_seeds_with_another_rate(tmp_path: Path) -> Path:
+    """A copy of the tables of the project, in which the last exchange rate is also that of a year a century earlier."""
     folder = tmp_path / "seeds"
     shutil.copytree(TABLES, folder, ignore=shutil.ignore_patterns("raw"))
     with (folder / "taux.csv").open("a") as table:
@@ -129,11 +145,11 @@ def copied_seeds(tmp_path: Path) -> Path:
     return folder
 
 
-def test_other_code_takes_nothing_that_was_done(
+def test_a_finished_country_is_built_again_if_the_code_changed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    good, bad = halves(tmp_path)
-    interrupted(tmp_path, bad)
+    good, bad = good_and_bad_input(tmp_path)
+    run_bad_build(tmp_path, bad)
     monkeypatch.setattr(digests, "code_version", lambda: "autre")
 
-    assert run(tmp_path, good, max_rejected=0.5).resumed == ()
+    assert run_build(tmp_path, good, max_rejected=0.5).resumed == ()

@@ -1,4 +1,4 @@
-"""Companies from several pieces in one layout order."""
+"""The layout order of companies, also when they come in several pieces."""
 
 import polars as pl
 import pytest
@@ -32,10 +32,11 @@ FRAME = pl.DataFrame(
         "tva": [None, "PL1", *[None] * 5],
     },
 )
+# The identifiers in layout order.
 ORDER = ["a", "e", "d", "c", "f", "z", "é"]  # z before é: by their bytes
 
 
-def test_layout_order_is_one_whatever_the_order_before() -> None:
+def test_layout_order_does_not_depend_on_the_order_of_the_input() -> None:
     ordered = shard_input.sort_companies(FRAME.lazy()).collect()
 
     assert ordered["id"].to_list() == ORDER
@@ -43,18 +44,18 @@ def test_layout_order_is_one_whatever_the_order_before() -> None:
 
 
 @pytest.mark.parametrize("size", [1, 3, 7])
-def test_what_is_held_of_pieces_is_merged_in_layout_order(size: int) -> None:
+def test_search_columns_of_pieces_are_merged_in_layout_order(size: int) -> None:
     columns, numbers = shard_input.merge_pieces(
         shard_input.search_columns(piece) for piece in FRAME.iter_slices(size)
     )
 
     assert_frame_equal(
         columns.drop(shard_input.HAS_SITE),
-        shard_input.sort_companies(FRAME.lazy()).collect()[shard_input.SEARCHED],
+        shard_input.sort_companies(FRAME.lazy()).collect()[shard_input.SEARCH_COLUMNS],
     )
     assert columns[shard_input.HAS_SITE].to_list() == [False] * 5 + [True, False]
     assert [FRAME["id"][number] for number in numbers.tolist()] == ORDER
 
 
-def test_no_company_has_the_columns_that_companies_have() -> None:
+def test_the_empty_frame_has_the_columns_of_companies() -> None:
     assert shard_input.NO_COMPANIES.schema == shard_input.search_columns(FRAME).schema

@@ -1,4 +1,4 @@
-"""Ratios of many companies at once, against those of one company after the other."""
+"""Ratios that are calculated for many companies together, compared with those of each company alone."""
 
 import csv
 from typing import Any
@@ -18,13 +18,13 @@ from shards.ratios import accounts
 from shards.ratios.ratio_table import chart_lines, ratios, stored_codes
 
 RATES = money.rates(seeds.read())
-TYPES = {
+LINE_TYPES = {
     "row": pl.UInt32, "exercice": pl.Int64, "code": pl.String, "valeur": pl.Float64,
     "devise": pl.String,
 }  # fmt: skip
 
-# Currencies with and without a rate; amounts that repeat, so that denominators are zero at times.
-lines = st.fixed_dictionaries(
+# Some currencies have no rate; some amounts are 0.0, so that denominators are zero at times.
+any_line = st.fixed_dictionaries(
     {
         "row": st.integers(0, 4),
         "exercice": st.sampled_from([2019, 2022, 2023, 2024]),
@@ -35,29 +35,35 @@ lines = st.fixed_dictionaries(
 )
 
 
-@given(st.lists(lines, max_size=400))
-def test_all_companies_have_the_ratios_of_each_alone(found: list[dict[str, Any]]) -> None:
-    found.sort(key=lambda line: (line["row"], -line["exercice"]))
+@given(st.lists(any_line, max_size=400))
+def test_ratios_of_many_companies_are_the_ratios_of_each_company_alone(
+    lines: list[dict[str, Any]],
+) -> None:
+    lines.sort(key=lambda line: (line["row"], -line["exercice"]))
 
-    columns = shard_input.last_year_ratios(pl.DataFrame(found, schema=TYPES), RATES).arrays
+    columns = shard_input.last_year_ratios(pl.DataFrame(lines, schema=LINE_TYPES), RATES).arrays
 
-    rows = sorted({line["row"] for line in found})
-    alone = [accounts.last_year([one for one in found if one["row"] == row]) for row in rows]
-    assert columns[format.YEARS.decode()].tolist() == [year for year, _ in alone]
+    rows = sorted({line["row"] for line in lines})
+    expected_by_row = [
+        accounts.last_year([line for line in lines if line["row"] == row]) for row in rows
+    ]
+    assert columns[format.YEARS.decode()].tolist() == [year for year, _ in expected_by_row]
     for code in stored_codes():
-        expected = [values[code] for _, values in alone]
+        expected = [values[code] for _, values in expected_by_row]
         np.testing.assert_allclose(columns[code], expected, rtol=1e-9, atol=1e-12, err_msg=code)
 
 
-def test_blocks_of_companies_follow_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ratios_that_are_calculated_in_blocks_are_in_the_order_of_companies(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr(shard_input, "_RATIOS_AT_ONCE", 2)
-    found = [
+    lines = [
         {"row": row, "exercice": 2024, "code": code, "valeur": value, "devise": "EUR"}
         for row in (1, 5, 6, 9, 12)
         for code, value in (("Equity", float(row)), ("TotalAssets", 10.0))
     ]
 
-    columns = shard_input.last_year_ratios(pl.DataFrame(found, schema=TYPES), RATES).arrays
+    columns = shard_input.last_year_ratios(pl.DataFrame(lines, schema=LINE_TYPES), RATES).arrays
 
     assert columns["autonomie_financiere"].tolist() == [0.1, 0.5, 0.6, 0.9, 1.2]
 

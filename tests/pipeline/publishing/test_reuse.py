@@ -7,57 +7,60 @@ import pytest
 from pipeline import digests
 from pipeline.publishing import receipts
 from shards.generations import generation_files
-from tests.pipeline.builds import run, served
-from tests.pipeline.rows import two_countries
+from tests.pipeline.builds import published_companies, run_build
+from tests.pipeline.rows import write_two_countries
 
 
-def test_a_country_that_did_not_change_is_not_built_again_and_is_the_same_file(
+def test_a_country_with_the_same_input_is_linked_and_not_built_again(
     tmp_path: Path,
 ) -> None:
-    first = run(tmp_path, two_countries(tmp_path / "a"))
-    given = two_countries(tmp_path / "b", "Œuvre")
-    second = run(tmp_path, given)
-    whole = run(tmp_path / "whole", given)
+    first = run_build(tmp_path, write_two_countries(tmp_path / "a"))
+    second_input = write_two_countries(tmp_path / "b", "Œuvre")
+    second = run_build(tmp_path, second_input)
+    first_build_elsewhere = run_build(tmp_path / "whole", second_input)
 
     data = tmp_path / "data"
     assert (first.reused, second.reused) == ((), ("EE",))
     assert (data / first.generation / "EE.shard").samefile(data / second.generation / "EE.shard")
-    assert second.generation == whole.generation
-    assert second.pays == whole.pays
-    assert [one["nom"] for one in served(tmp_path, "UK")] == ["Œuvre", "È"]
+    assert second.generation == first_build_elsewhere.generation
+    assert second.pays == first_build_elsewhere.pays
+    assert [row["nom"] for row in published_companies(tmp_path, "UK")] == ["Œuvre", "È"]
 
 
-def test_a_country_that_is_built_again_and_comes_out_the_same_is_the_same_file(
+def test_a_country_that_is_built_again_to_the_same_bytes_is_linked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = run(tmp_path, two_countries(tmp_path / "a"))
+    first = run_build(tmp_path, write_two_countries(tmp_path / "a"))
     monkeypatch.setattr(digests, "code_version", lambda: "autre")
-    second = run(tmp_path, two_countries(tmp_path / "b", "Œuvre"))
+    second = run_build(tmp_path, write_two_countries(tmp_path / "b", "Œuvre"))
 
     data = tmp_path / "data"
     assert second.reused == ()
     assert (data / first.generation / "EE.shard").samefile(data / second.generation / "EE.shard")
 
 
-@pytest.mark.parametrize("spoiled", ["shard", "receipt", "rejected", "CURRENT"])
-def test_what_cannot_be_trusted_is_built_again(tmp_path: Path, spoiled: str) -> None:
+@pytest.mark.parametrize("damaged", ["shard", "receipt", "rejected", "CURRENT"])
+def test_a_country_is_built_again_if_its_published_files_are_damaged_or_gone(
+    tmp_path: Path, damaged: str
+) -> None:
     data = tmp_path / "data"
-    first = run(tmp_path, two_countries(tmp_path / "a"))
-    if spoiled == "shard":
+    first = run_build(tmp_path, write_two_countries(tmp_path / "a"))
+    if damaged == "shard":
         path = data / first.generation / "EE.shard"
         path.write_bytes(path.read_bytes()[:-1] + b"x")
-    elif spoiled == "receipt":
-        receipts.receipt_path(data / receipts.FOLDER, "EE").write_bytes(b"{")
-    elif spoiled == "rejected":
+    elif damaged == "receipt":
+        receipts.receipt_path(data / receipts.RECEIPTS, "EE").write_bytes(b"{")
+    elif damaged == "rejected":
         (data / "rejected").mkdir(exist_ok=True)
         (data / "rejected" / "EE.parquet").write_bytes(b"")
     else:
         (data / "CURRENT").unlink()
 
-    again = run(tmp_path, two_countries(tmp_path / "a"))
+    second_build = run_build(tmp_path, write_two_countries(tmp_path / "a"))
 
-    assert "EE" not in again.reused
-    assert again.generation == first.generation
+    assert "EE" not in second_build.reused
+    assert second_build.generation == first.generation
     generation_files.verify_digests(
-        data / again.generation, generation_files.read_manifest(data / again.generation)
+        data / second_build.generation,
+        generation_files.read_manifest(data / second_build.generation),
     )

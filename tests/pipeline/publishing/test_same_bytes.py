@@ -1,4 +1,4 @@
-"""The same input gives the same bytes, whatever the processes, the order of files and the folders."""
+"""An input gives the same bytes with any number of processes, order of files and names of folders."""
 
 import random
 from dataclasses import replace
@@ -8,20 +8,23 @@ import pytest
 
 from pipeline.publishing import build
 from shards.generations import pointer
-from tests.pipeline.builds import run, served
-from tests.pipeline.rows import Row, company, line, write
+from tests.pipeline.builds import published_companies, run_build
+from tests.pipeline.rows import Row, company, statement_line, write_input
 
-LABELS = ("Société Générale", "Żabka Łódź", "Ψυχή", "Õun OÜ", "Œuvre & Cie")
+COMPANY_NAMES = ("Société Générale", "Żabka Łódź", "Ψυχή", "Õun OÜ", "Œuvre & Cie")
 
 
-def world() -> tuple[list[Row], list[Row]]:
-    """Companies of three countries, enough of one to train the compression; some amounts are equal."""
+def three_countries() -> tuple[list[Row], list[Row]]:
+    """Companies and statement lines of three countries, always the same.
+
+    The 900 companies of Estonia suffice to train a dictionary of compression; some amounts are equal.
+    """
     draw = random.Random(2026)
     rows = [
         company(
             iso2,
             f"{number:08}",
-            f"{draw.choice(LABELS)} {number}",
+            f"{draw.choice(COMPANY_NAMES)} {number}",
             nace_code=draw.choice([None, "62.01", "47.11", "84.11", "ZZ"]),
             nace_version=draw.choice([None, "2", "2.1"]),
             ca_last=draw.choice([None, 0.0, -1.0, 0.5, 1e6]),
@@ -33,7 +36,7 @@ def world() -> tuple[list[Row], list[Row]]:
         for number in range(count)
     ]
     lines = [
-        line(row["iso2"], row["id"], year, valeur=float(year), code=code)
+        statement_line(row["iso2"], row["id"], year, valeur=float(year), code=code)
         for row in rows[:50]
         for year in (2020, 2021)
         for code in ("TotalAssets", "Assets", "Assets")
@@ -41,59 +44,65 @@ def world() -> tuple[list[Row], list[Row]]:
     return rows, lines
 
 
-def files(data: Path, built: build.BuildResult) -> dict[str, bytes]:
-    folder = data / "data" / built.generation
+def generation_bytes(build_folder: Path, built: build.BuildResult) -> dict[str, bytes]:
+    """The files of a built generation by name."""
+    folder = build_folder / "data" / built.generation
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 
 
 @pytest.mark.slow
 def test_the_same_input_gives_the_same_generation_whatever_the_jobs(tmp_path: Path) -> None:
-    source = write(tmp_path / "in", *world())
+    source = write_input(tmp_path / "in", *three_countries())
 
-    one = run(tmp_path / "1", source, jobs=1, max_rejected=1.0)
-    two = run(tmp_path / "2", source, jobs=2, max_rejected=1.0)
+    one_job = run_build(tmp_path / "1", source, jobs=1, max_rejected=1.0)
+    two_jobs = run_build(tmp_path / "2", source, jobs=2, max_rejected=1.0)
 
-    assert one.generation == two.generation
-    assert files(tmp_path / "1", one) == files(tmp_path / "2", two)
-    assert one.pays == two.pays
+    assert one_job.generation == two_jobs.generation
+    assert generation_bytes(tmp_path / "1", one_job) == generation_bytes(tmp_path / "2", two_jobs)
+    assert one_job.pays == two_jobs.pays
 
 
 @pytest.mark.slow
 def test_the_order_of_files_and_the_names_of_folders_change_nothing(tmp_path: Path) -> None:
-    rows, lines = world()
-    first = write(tmp_path / "a", rows[:400], lines[:77], name="un")
-    second = write(tmp_path / "b", rows[400:], lines[77:], name="deux")
-    third = write(tmp_path / "c" / "d", rows[:400], lines[:77], name="un")
-    write(tmp_path / "c" / "d", rows[400:], lines[77:], name="deux")
+    rows, lines = three_countries()
+    first = write_input(tmp_path / "a", rows[:400], lines[:77], name="un")
+    second = write_input(tmp_path / "b", rows[400:], lines[77:], name="deux")
+    third = write_input(tmp_path / "c" / "d", rows[:400], lines[:77], name="un")
+    write_input(tmp_path / "c" / "d", rows[400:], lines[77:], name="deux")
 
     built = [
-        run(tmp_path / "1", first, second, max_rejected=1.0),
-        run(tmp_path / "2", second, first, max_rejected=1.0),
-        run(tmp_path / "3", third, max_rejected=1.0),
+        run_build(tmp_path / "1", first, second, max_rejected=1.0),
+        run_build(tmp_path / "2", second, first, max_rejected=1.0),
+        run_build(tmp_path / "3", third, max_rejected=1.0),
     ]
 
-    assert len({one.generation for one in built}) == 1
+    assert len({result.generation for result in built}) == 1
 
 
 def test_the_order_of_rows_changes_no_shard(tmp_path: Path) -> None:
-    rows, lines = world()
-    straight = write(tmp_path / "a", rows, lines)
-    shuffled = write(tmp_path / "b", rows[::-1], random.Random(1).sample(lines, len(lines)))
+    rows, lines = three_countries()
+    straight = write_input(tmp_path / "a", rows, lines)
+    shuffled = write_input(tmp_path / "b", rows[::-1], random.Random(1).sample(lines, len(lines)))
 
-    one = files(tmp_path / "1", run(tmp_path / "1", straight, max_rejected=1.0))
-    two = files(tmp_path / "2", run(tmp_path / "2", shuffled, max_rejected=1.0))
+    straight_files = generation_bytes(
+        tmp_path / "1", run_build(tmp_path / "1", straight, max_rejected=1.0)
+    )
+    shuffled_files = generation_bytes(
+        tmp_path / "2", run_build(tmp_path / "2", shuffled, max_rejected=1.0)
+    )
 
-    assert one.pop("manifest.json") != two.pop("manifest.json")  # the sources differ
-    assert one == two
+    # The manifests have the digests of the input files, which differ.
+    assert straight_files.pop("manifest.json") != shuffled_files.pop("manifest.json")
+    assert straight_files == shuffled_files
 
 
 def test_building_again_changes_nothing(tmp_path: Path) -> None:
-    source = write(tmp_path / "in", *world())
+    source = write_input(tmp_path / "in", *three_countries())
 
-    first = run(tmp_path, source, max_rejected=1.0)
-    again = run(tmp_path, source, max_rejected=1.0)
+    first_build = run_build(tmp_path, source, max_rejected=1.0)
+    second_build = run_build(tmp_path, source, max_rejected=1.0)
 
-    assert first == replace(again, reused=())
-    assert "UK" in again.reused
-    assert pointer.current_name(tmp_path / "data") == first.generation
-    assert len(served(tmp_path, "UK")) == first.pays["UK"].gardees
+    assert first_build == replace(second_build, reused=())
+    assert "UK" in second_build.reused
+    assert pointer.current_name(tmp_path / "data") == first_build.generation
+    assert len(published_companies(tmp_path, "UK")) == first_build.pays["UK"].gardees

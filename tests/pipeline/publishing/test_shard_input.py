@@ -17,7 +17,7 @@ from pipeline.stages.money import ASSETS, CAPITAL
 from pipeline.stages.sectors import DIVISION, GROUP
 from shards.codec import record, sort_keys, strings
 from shards.format import DATE_NULL, EFFECTIF_NULL
-from tests.pipeline.rows import comptes, line
+from tests.pipeline.rows import statement_line, statements_frame
 
 FRAME = pl.DataFrame(
     {
@@ -46,25 +46,26 @@ FRAME = pl.DataFrame(
 
 
 def test_columns_have_the_nulls_of_the_format() -> None:
+    """The format has NaN for an unknown amount, and EFFECTIF_NULL and DATE_NULL for a headcount and a date."""
     columns = shard_input.columns(FRAME)
 
     assert sorted(columns.numbers) == [(0, "EE100366327"), (2, "549300LKH2ZT2UYX8L57")]
-    assert [columns.ids[n].decode() for n in range(3)] == ["é", "1", "2"]
-    assert [columns.noms[n].decode() for n in range(3)] == ["Été", "Ä", "Ψ"]
-    assert [columns.former.noms[n].decode() for n in range(3)] == ["Ève", "Ü", "Œ"]
+    assert [columns.ids[row].decode() for row in range(3)] == ["é", "1", "2"]
+    assert [columns.noms[row].decode() for row in range(3)] == ["Été", "Ä", "Ψ"]
+    assert [columns.former.noms[row].decode() for row in range(3)] == ["Ève", "Ü", "Œ"]
     assert columns.former.rows.tolist() == [0, 0, 2]
     assert columns.cells == (("62", "62.0", 1), ("62", None, 1), (None, None, 1))
     assert columns.ca_eur[0] == 0.5
     assert math.isnan(columns.ca_eur[1])
     assert math.isnan(columns.capital_eur[0])
     assert columns.effectif.tolist() == [0, EFFECTIF_NULL, 7]
-    assert [columns.tranche.values[n] for n in columns.tranche.numbers] == ["00", "6-9", None]
+    assert [columns.tranche.values[row] for row in columns.tranche.numbers] == ["00", "6-9", None]
     assert columns.score.tolist() == [100, 0, 3]
     assert columns.site_web.tolist() == [True, False, False]
     assert columns.dates.tolist() == [20240229, 19990000, DATE_NULL]
 
 
-def test_no_company_has_no_entry() -> None:
+def test_columns_of_no_company_are_empty() -> None:
     columns = shard_input.columns(shard_input.NO_COMPANIES)
 
     assert (len(columns.ids), len(columns.noms), columns.cells) == (0, 0, ())
@@ -72,12 +73,12 @@ def test_no_company_has_no_entry() -> None:
 
 
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs", "Cc"]))))
-def test_texts_are_those_that_shards_packs(values: list[str]) -> None:
-    found, known = shard_input.texts(pl.Series(values, dtype=pl.String)), strings.pack(values)
+def test_texts_are_packed_as_shards_packs_them(values: list[str]) -> None:
+    packed, expected = shard_input.texts(pl.Series(values, dtype=pl.String)), strings.pack(values)
 
-    assert bytes(found.data) == known.data
-    assert found.starts.tolist() == known.starts.tolist()
-    assert found.starts.dtype == known.starts.dtype
+    assert bytes(packed.data) == expected.data
+    assert packed.starts.tolist() == expected.starts.tolist()
+    assert packed.starts.dtype == expected.starts.dtype
 
 
 @given(
@@ -85,14 +86,15 @@ def test_texts_are_those_that_shards_packs(values: list[str]) -> None:
         st.dates().map(str).flatmap(lambda date: st.sampled_from([date, date[:7], date[:4], None]))
     )
 )
-def test_dates_are_numbered_as_the_orders_do(values: list[str | None]) -> None:
-    found = shard_input.dates(pl.Series(values, dtype=pl.String))
+def test_dates_become_the_sort_keys_of_dates(values: list[str | None]) -> None:
+    keys = shard_input.dates(pl.Series(values, dtype=pl.String))
 
-    assert found.to_list() == [sort_keys.date_key(value) for value in values]
+    assert keys.to_list() == [sort_keys.date_key(value) for value in values]
 
 
 # -- records -------------------------------------------------------------------------
 
+# The polars type of each field of a record.
 TYPES: dict[str, Any] = {
     name: pl.String for name in record.FIELDS
 } | {
@@ -100,19 +102,21 @@ TYPES: dict[str, Any] = {
     "ca_eur": pl.Float64, "capital_social": pl.Float64, "total_actif_last": pl.Float64,
     "noms_anterieurs": pl.List(pl.String), "nace_secondaires": pl.List(pl.String),
 }  # fmt: skip
-TEXT = st.text(st.characters(exclude_categories=["Cs"]))
-VALUES = {
-    pl.String: st.none() | TEXT,
-    pl.List(pl.String): st.none() | st.lists(TEXT, max_size=2),
+ANY_TEXT = st.text(st.characters(exclude_categories=["Cs"]))
+ANY_VALUE = {
+    pl.String: st.none() | ANY_TEXT,
+    pl.List(pl.String): st.none() | st.lists(ANY_TEXT, max_size=2),
     pl.Int64: st.none() | st.integers(-(2**63), 2**63 - 1),
     pl.Boolean: st.none() | st.booleans(),
     pl.Float64: st.none() | st.floats(allow_nan=False, allow_infinity=False),
 }
-COMPANY = st.fixed_dictionaries({name: VALUES[kind] for name, kind in TYPES.items()})
+ANY_RECORD = st.fixed_dictionaries({name: ANY_VALUE[kind] for name, kind in TYPES.items()})
 
 
-@given(st.lists(COMPANY, max_size=3))
-def test_records_are_to_the_byte_those_of_the_oracle(companies: list[dict[str, Any]]) -> None:
+@given(st.lists(ANY_RECORD, max_size=3))
+def test_records_are_to_the_byte_those_of_the_record_encoder(
+    companies: list[dict[str, Any]],
+) -> None:
     blocks = list(shard_input.json_lines(pl.DataFrame(companies, schema=TYPES)))
 
     lines = b"".join(blocks).split(b"\n")[:-1]
@@ -120,7 +124,7 @@ def test_records_are_to_the_byte_those_of_the_oracle(companies: list[dict[str, A
 
 
 @pytest.mark.parametrize("block", [1, 2, 1_024])
-def test_records_are_those_of_the_rows_asked_for(
+def test_records_are_read_for_any_rows_in_any_blocks(
     tmp_path: Path, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(shard_input, "BLOCK", block)
@@ -130,31 +134,39 @@ def test_records_are_those_of_the_rows_asked_for(
     run = shard_input.write_run(tmp_path / "run", 0, shard_input.json_lines(frame))
     order = np.array([2, 0, 1], dtype=np.uint32)
 
-    found = shard_input.records([run], order)
+    read_records = shard_input.records([run], order)
 
-    for wanted in (range(3), range(0, 3, 2), range(1, 3), range(0)):
-        companies = [orjson.loads(record.decode(r, coordonnees=True)) for r in found(wanted)]
-        assert [company["id"] for company in companies] == [["2", "é", "1"][row] for row in wanted]
+    for rows in (range(3), range(0, 3, 2), range(1, 3), range(0)):
+        companies = [
+            orjson.loads(record.decode(record_bytes, coordonnees=True))
+            for record_bytes in read_records(rows)
+        ]
+        assert [company["id"] for company in companies] == [["2", "é", "1"][row] for row in rows]
         assert all(tuple(company) == record.FIELDS for company in companies)
 
 
 # -- statements ----------------------------------------------------------------------
 
 
-def test_statements_are_given_by_row_for_those_that_have_some() -> None:
-    lines = comptes(line("EE", "2", 2020), line("EE", "é", 2020), line("EE", "é", 2021))
+def test_statements_are_given_by_row_for_companies_that_have_some() -> None:
+    lines = statements_frame(
+        statement_line("EE", "2", 2020),
+        statement_line("EE", "é", 2020),
+        statement_line("EE", "é", 2021),
+    )
 
-    found = [
+    statements = [
         (row, orjson.loads(packed))
         for row, packed in shard_input.statements(shard_input.sort_lines(FRAME["id"], lines), {})
     ]
 
-    assert [row for row, _ in found] == [0, 2]
-    assert [entry["exercice"] for entry in found[0][1]] == [2021, 2020]
-    assert tuple(found[1][1][0]) == record.LINE
+    assert [row for row, _ in statements] == [0, 2]
+    assert [entry["exercice"] for entry in statements[0][1]] == [2021, 2020]
+    assert tuple(statements[1][1][0]) == record.LINE
 
 
-_FILED = st.fixed_dictionaries(
+# A statement line as it is stored.
+_ANY_LINE = st.fixed_dictionaries(
     {
         "etat": st.sampled_from(record.ETATS),
         "code": st.text(max_size=8),
@@ -165,29 +177,32 @@ _FILED = st.fixed_dictionaries(
         "ordre": st.none() | st.integers(0, 99),
     }
 )
+# The types of the columns of statement lines; the columns that are not here are texts.
 _LINE_TYPES = {"valeur": pl.Float64, "exercice": pl.Int32, "ordre": pl.Int32}
 
 
 @given(
-    st.dictionaries(st.integers(0, 2**32 - 1), st.lists(_FILED, min_size=1, max_size=4)),
+    st.dictionaries(st.integers(0, 2**32 - 1), st.lists(_ANY_LINE, min_size=1, max_size=4)),
     st.integers(1, 6),
 )
 def test_statements_are_the_json_of_their_lines_however_many_are_written_at_once(
-    filed: dict[int, list[dict[str, Any]]], at_once: int
+    lines_by_row: dict[int, list[dict[str, Any]]], lines_at_once: int
 ) -> None:
-    """FORMAT.md §6: the bytes that orjson makes of them one by one"""
+    """FORMAT.md §6: the bytes are those that orjson makes of each company alone."""
     types = {"row": pl.UInt32} | {name: _LINE_TYPES.get(name, pl.String) for name in record.LINE}
-    rows = [{"row": row} | one for row in sorted(filed) for one in filed[row]]
-    withheld = {row: {"2024": ["é"]} for row in list(filed)[::2]}
+    rows = [{"row": row} | line for row in sorted(lines_by_row) for line in lines_by_row[row]]
+    withheld = {row: {"2024": ["é"]} for row in list(lines_by_row)[::2]}
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(shard_input, "_LINES", at_once)
-        found = list(shard_input.statements(pl.DataFrame(rows, schema=types), withheld))
+        patch.setattr(shard_input, "_LEAST_LINES", lines_at_once)
+        statements = list(shard_input.statements(pl.DataFrame(rows, schema=types), withheld))
 
     expected = {
-        row: orjson.dumps([{name: one[name] for name in record.LINE} for one in filed[row]])
-        for row in sorted(filed)
+        row: orjson.dumps(
+            [{name: line[name] for name in record.LINE} for line in lines_by_row[row]]
+        )
+        for row in sorted(lines_by_row)
     }
     for row, codes in withheld.items():
         expected[row] += b"\n" + orjson.dumps(codes)
-    assert found == list(expected.items())
+    assert statements == list(expected.items())

@@ -1,4 +1,4 @@
-"""The work folder of a build."""
+"""The folder in which a build works, and the finished countries that a failed build leaves in it."""
 
 import os
 from pathlib import Path
@@ -11,51 +11,53 @@ from shards.errors import GenerationError
 
 
 def test_a_build_that_succeeds_leaves_nothing(tmp_path: Path) -> None:
-    with receipts.open_workdir(tmp_path / "data") as shop:
-        (shop.done / "EE.shard").touch()
-        (shop.work / "x").touch()
+    with receipts.open_workdir(tmp_path / "data") as workdir:
+        (workdir.done / "EE.shard").touch()
+        (workdir.work / "x").touch()
 
     assert list((tmp_path / "data").iterdir()) == []
 
 
-def test_a_build_that_fails_leaves_what_is_done_and_no_work(tmp_path: Path) -> None:
-    with pytest.raises(BuildError), receipts.open_workdir(tmp_path) as shop:
-        (shop.done / "EE.shard").touch()
-        (shop.work / "x").touch()
+def test_a_failed_build_leaves_its_finished_countries_and_no_work_folder(tmp_path: Path) -> None:
+    with pytest.raises(BuildError), receipts.open_workdir(tmp_path) as workdir:
+        (workdir.done / "EE.shard").touch()
+        (workdir.work / "x").touch()
         raise BuildError("UK: faute")
 
-    assert [path.name for path in shop.done.iterdir()] == ["EE.shard"]
-    assert not shop.work.exists()
+    assert [path.name for path in workdir.done.iterdir()] == ["EE.shard"]
+    assert not workdir.work.exists()
 
 
-def test_a_build_that_fails_before_anything_is_done_leaves_nothing(tmp_path: Path) -> None:
+def test_a_build_that_fails_before_a_country_is_finished_leaves_nothing(tmp_path: Path) -> None:
     with pytest.raises(BuildError), receipts.open_workdir(tmp_path):
         raise BuildError("UK: faute")
 
     assert list(tmp_path.iterdir()) == []
 
 
-def test_the_work_of_a_dead_build_is_removed_and_what_it_had_done_is_there(tmp_path: Path) -> None:
+def test_a_new_build_removes_the_work_of_a_killed_build_and_sees_its_finished_countries(
+    tmp_path: Path,
+) -> None:
     dead = tmp_path / receipts.BUILDING / "work-dead"
     dead.mkdir(parents=True)
     done = tmp_path / receipts.BUILDING / "done"
     done.mkdir()
     (done / "EE.shard").touch()
 
-    with receipts.open_workdir(tmp_path) as shop:
+    with receipts.open_workdir(tmp_path) as workdir:
         assert not dead.exists()
-        assert [path.name for path in shop.done.iterdir()] == ["EE.shard"]
+        assert [path.name for path in workdir.done.iterdir()] == ["EE.shard"]
 
 
-def test_two_builds_do_not_work_in_one_folder(tmp_path: Path) -> None:
-    with receipts.open_workdir(tmp_path) as shop:
-        (shop.done / "EE.shard").touch()
+def test_a_second_build_in_the_same_folder_is_refused(tmp_path: Path) -> None:
+    with receipts.open_workdir(tmp_path) as workdir:
+        (workdir.done / "EE.shard").touch()
         with (
             pytest.raises(GenerationError, match=f"another build .* by process {os.getpid()};"),
             receipts.open_workdir(tmp_path),
         ):
             pass
-        assert (shop.done / "EE.shard").exists()
+        assert (workdir.done / "EE.shard").exists()
 
     with receipts.open_workdir(tmp_path):
         pass

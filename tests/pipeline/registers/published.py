@@ -41,24 +41,26 @@ def zip_of(members: Mapping[str, bytes], **options: Any) -> bytes:
 
 
 def read(source: str, files: Sequence[Path], work: Path) -> RegisterRows:
+    """The rows and counts of published files of `source`; `work` is a folder for temporary files."""
     return REGISTERS[source].read(files, work)
 
 
-def rows(reading: RegisterRows, ids: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:
-    kept = reading.kept.filter(pl.col("id").is_in(list(ids))).sort("id")
-    return kept.select(columns).collect()
+def rows_by_id(reading: RegisterRows, ids: Sequence[str], columns: Sequence[str]) -> pl.DataFrame:
+    """Some columns of the kept companies with these identifiers, in the order of the identifiers."""
+    result = reading.kept.filter(pl.col("id").is_in(list(ids))).sort("id")
+    return result.select(columns).collect()
 
 
-def xbrl(*days: str, **values: str) -> str:
-    """A small filing in the old taxonomy: the same values at each of the days."""
+def xbrl_filing(*days: str, **values: str) -> str:
+    """A British filing in the taxonomy of 2004: the facts `values`, concept to pounds, on each of the days."""
     contexts = "".join(
-        f'<context id="c{n}"><entity><identifier scheme="s">Ltd</identifier></entity>'
+        f'<context id="c{number}"><entity><identifier scheme="s">Ltd</identifier></entity>'
         f"<period><instant>{day}</instant></period></context>"
-        for n, day in enumerate(days)
+        for number, day in enumerate(days)
     )
     facts = "".join(
-        f'<pt:{name} contextRef="c{n}" unitRef="GBP" decimals="0">{value}</pt:{name}>'
-        for n in range(len(days))
+        f'<pt:{name} contextRef="c{number}" unitRef="GBP" decimals="0">{value}</pt:{name}>'
+        for number in range(len(days))
         for name, value in values.items()
     )
     return (
@@ -73,26 +75,26 @@ def relationships_csv(
     records: Sequence[RelationshipRecord],
     columns: Sequence[str] = RELATIONSHIP_COLUMNS,
 ) -> Path:
-    """Relationships of the LEI data as CSV (RR-CDF 2.1)."""
+    """Write relationships of the LEI data to `path` as CSV (RR-CDF 2.1); returns the path."""
     with path.open("w", encoding="utf-8", newline="") as file:
         table = csv.DictWriter(file, columns, extrasaction="ignore", quoting=csv.QUOTE_ALL)
         table.writeheader()
-        for one in records:
+        for record in records:
             values = {
-                "Relationship.StartNode.NodeID": one.child,
-                "Relationship.StartNode.NodeIDType": one.child_type,
-                "Relationship.EndNode.NodeID": one.parent,
-                "Relationship.EndNode.NodeIDType": one.parent_type,
-                "Relationship.RelationshipType": one.kind,
-                "Relationship.RelationshipStatus": one.status,
+                "Relationship.StartNode.NodeID": record.child,
+                "Relationship.StartNode.NodeIDType": record.child_type,
+                "Relationship.EndNode.NodeID": record.parent,
+                "Relationship.EndNode.NodeIDType": record.parent_type,
+                "Relationship.RelationshipType": record.kind,
+                "Relationship.RelationshipStatus": record.status,
                 "Relationship.Qualifiers.1.QualifierDimension": "ACCOUNTING_STANDARD",
                 "Relationship.Qualifiers.1.QualifierCategory": "IFRS",
-                "Registration.RegistrationStatus": one.registration,
+                "Registration.RegistrationStatus": record.registration,
             }
-            for number, period in enumerate(one.periods, start=1):
-                names = ("startDate", "endDate", "periodType")
-                places = (f"Relationship.Period.{number}.{name}" for name in names)
-                values |= zip(places, period, strict=True)
+            for number, period in enumerate(record.periods, start=1):
+                period_fields = ("startDate", "endDate", "periodType")
+                period_columns = (f"Relationship.Period.{number}.{name}" for name in period_fields)
+                values |= zip(period_columns, period, strict=True)
             table.writerow(values)
     return path
 
@@ -111,25 +113,29 @@ def relationships_xml(path: Path, day: str, records: Sequence[RelationshipRecord
     return path
 
 
-def _relationship_xml(one: RelationshipRecord) -> str:
+def _relationship_xml(record: RelationshipRecord) -> str:
+    """A relationship as an element of RR-CDF 2.1, with constant qualifiers and quantifiers."""
+
     def element(name: str, *inside: str) -> str:
+        """An element with these texts or elements inside; empty if all of them are empty."""
         return f"<rr:{name}>{''.join(inside)}</rr:{name}>" if any(inside) else ""
 
-    def node(name: str, lei: str, kind: str) -> str:
-        return element(name, element("NodeID", lei), element("NodeIDType", kind))
+    def node(name: str, lei: str, id_type: str) -> str:
+        """The child or the parent of the relationship."""
+        return element(name, element("NodeID", lei), element("NodeIDType", id_type))
 
     periods = [
-        element("RelationshipPeriod", element("StartDate", first), element("EndDate", last),
-                element("PeriodType", kind))
-        for first, last, kind in one.periods
+        element("RelationshipPeriod", element("StartDate", start), element("EndDate", end),
+                element("PeriodType", period_type))
+        for start, end, period_type in record.periods
     ]  # fmt: skip
     relationship = element(
         "Relationship",
-        node("StartNode", one.child, one.child_type),
-        node("EndNode", one.parent, one.parent_type),
-        element("RelationshipType", one.kind),
+        node("StartNode", record.child, record.child_type),
+        node("EndNode", record.parent, record.parent_type),
+        element("RelationshipType", record.kind),
         element("RelationshipPeriods", *periods),
-        element("RelationshipStatus", one.status),
+        element("RelationshipStatus", record.status),
         element("RelationshipQualifiers", element("RelationshipQualifier",
                 element("QualifierDimension", "ACCOUNTING_STANDARD"),
                 element("QualifierCategory", "IFRS"))),
@@ -137,5 +143,5 @@ def _relationship_xml(one: RelationshipRecord) -> str:
                 element("MeasurementMethod", "ACCOUNTING_CONSOLIDATION"),
                 element("QuantifierAmount", "1.00"), element("QuantifierUnits", "PERCENTAGE"))),
     )  # fmt: skip
-    registration = element("Registration", element("RegistrationStatus", one.registration))
+    registration = element("Registration", element("RegistrationStatus", record.registration))
     return element("RelationshipRecord", relationship, registration, "<rr:Extension/>")

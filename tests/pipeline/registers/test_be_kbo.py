@@ -1,4 +1,4 @@
-"""Belgium: the excerpt of the KBO files, and what their joins do."""
+"""Belgium: the excerpt of the KBO files, and their joins."""
 
 import zipfile
 from pathlib import Path
@@ -6,36 +6,36 @@ from pathlib import Path
 import pytest
 
 from pipeline.canonical import InputError
-from tests.pipeline.registers.reading import RAW, company, read, rejected
+from tests.pipeline.registers.reading import RAW, company, read, rejected_reasons
 
 KBO = RAW / "be" / "KboOpenData_2024_09_excerpt.zip"
 
 
-def _files(folder: Path, **more: str) -> list[Path]:
-    """The published files with further lines: `enterprise="…"` adds one to enterprise.csv."""
+def _published_files(folder: Path, **further_lines: str) -> list[Path]:
+    """The published files, unpacked; `enterprise="…"` adds these lines to enterprise.csv."""
     with zipfile.ZipFile(KBO) as archive:
         archive.extractall(folder)
-    for name, lines in more.items():
+    for name, lines in further_lines.items():
         with (folder / f"{name}.csv").open("a", encoding="utf-8", newline="") as file:
             file.write(lines)
     return sorted(folder.glob("*.csv"))
 
 
 def test_every_enterprise_with_a_name_is_kept(tmp_path: Path) -> None:
-    found = read("be-kbo", [KBO], tmp_path)
+    reading = read("be-kbo", [KBO], tmp_path)
 
-    assert (found.counts.read, found.counts.kept) == (500, 500)
-    assert (found.counts.dropped, found.counts.rejected, found.counts.noted) == ({}, {}, {})
-    kept = found.kept.collect()
-    counts = {name: kept[name].count() for name in ("nace_code", "email", "telephone", "site_web")}
+    assert (reading.counts.read, reading.counts.kept) == (500, 500)
+    assert (reading.counts.dropped, reading.counts.rejected, reading.counts.noted) == ({}, {}, {})
+    rows = reading.kept.collect()
+    counts = {name: rows[name].count() for name in ("nace_code", "email", "telephone", "site_web")}
     assert counts == {"nace_code": 435, "email": 249, "telephone": 105, "site_web": 73}
-    assert kept["nace_secondaires"].count() == 161
+    assert rows["nace_secondaires"].count() == 161
 
 
 def test_eight_files_make_a_company(tmp_path: Path) -> None:
-    found = read("be-kbo", [KBO], tmp_path)
+    reading = read("be-kbo", [KBO], tmp_path)
 
-    assert company(found, "0201310929") == {
+    assert company(reading, "0201310929") == {
         "iso2": "BE",
         "id": "0201310929",
         "nom": "IGL",
@@ -54,8 +54,11 @@ def test_eight_files_make_a_company(tmp_path: Path) -> None:
     }
 
 
-def test_a_name_is_french_before_dutch_and_registered_before_traded(tmp_path: Path) -> None:
-    files = _files(
+def test_the_french_name_is_used_before_the_dutch_and_a_registered_one_before_a_trade_name(
+    tmp_path: Path,
+) -> None:
+    # A name has a language (1 French, 2 Dutch) and a type (1 the name, 3 a trade name).
+    files = _published_files(
         tmp_path,
         enterprise='"0999.999.922","AC","000","2","014",,01-02-2003\r\n'
         '"0999.999.823","AC","000","2","014",,01-02-2003\r\n',
@@ -65,17 +68,18 @@ def test_a_name_is_french_before_dutch_and_registered_before_traded(tmp_path: Pa
     work = tmp_path / "work"
     work.mkdir()
 
-    found = read("be-kbo", files, work)
+    reading = read("be-kbo", files, work)
 
-    assert company(found, "0999999922")["nom"] == "Boulangerie Au Pain"
-    assert company(found, "0999999922")["forme"] == "Société anonyme"
-    assert company(found, "0999999823")["nom"] == "Brood"
+    assert company(reading, "0999999922")["nom"] == "Boulangerie Au Pain"
+    assert company(reading, "0999999922")["forme"] == "Société anonyme"
+    assert company(reading, "0999999823")["nom"] == "Brood"
 
 
-def test_the_main_activity_is_of_2025_before_2008_and_for_vat_before_social_security(
+def test_the_main_activity_is_that_of_nace_bel_2025_and_for_vat(
     tmp_path: Path,
 ) -> None:
-    files = _files(
+    # An activity has a group (1 VAT, 6 social security), a year of NACE-BEL, and a code, here without its first zero.
+    files = _published_files(
         tmp_path,
         activity="0201.310.929,6,2025,87200,MAIN\r\n0201.310.929,1,2025,1110,MAIN\r\n"
         "0201.310.929,1,2025,62100,SECO\r\n",
@@ -90,7 +94,8 @@ def test_the_main_activity_is_of_2025_before_2008_and_for_vat_before_social_secu
 
 
 def test_natural_persons_are_dropped_and_nameless_enterprises_rejected(tmp_path: Path) -> None:
-    files = _files(
+    # The type of an enterprise is 1 for a natural person, 2 for a legal person.
+    files = _published_files(
         tmp_path,
         enterprise='"0999.999.922","AC","000","1",,,01-02-2003\r\n'
         '"0999.999.823","AC","000","2","014",,01-02-2003\r\n',
@@ -99,14 +104,14 @@ def test_natural_persons_are_dropped_and_nameless_enterprises_rejected(tmp_path:
     work = tmp_path / "work"
     work.mkdir()
 
-    found = read("be-kbo", files, work)
+    reading = read("be-kbo", files, work)
 
-    assert found.counts.dropped == {"personne physique": 1}
-    assert rejected(found) == [("sans nom", None)]
+    assert reading.counts.dropped == {"personne physique": 1}
+    assert rejected_reasons(reading) == [("sans nom", None)]
 
 
-def test_names_are_required(tmp_path: Path) -> None:
-    files = [file for file in _files(tmp_path) if file.stem != "denomination"]
+def test_an_import_without_the_file_of_names_is_refused(tmp_path: Path) -> None:
+    files = [file for file in _published_files(tmp_path) if file.stem != "denomination"]
 
-    with pytest.raises(InputError, match="no denomination file among those given"):
+    with pytest.raises(InputError, match="no denomination file was given"):
         read("be-kbo", files, tmp_path)

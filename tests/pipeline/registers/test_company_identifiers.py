@@ -1,4 +1,4 @@
-"""Headers, totals and trailers are no companies, in tables and in documents alike."""
+"""Headers, totals and trailers are not companies, in tables and in documents."""
 
 import polars as pl
 import pytest
@@ -9,7 +9,7 @@ from pipeline import seeds
 from pipeline.registers.company_identifiers import is_identifier, is_no_company, is_trailer
 
 COUNTRIES = seeds.read().pays
-WORDS = [
+WORDS_AS_IDENTIFIERS = [
     "Total",
     "TOTAL",
     "SUMMA",
@@ -25,20 +25,24 @@ WORDS = [
 ZEROS = ["0", "00000000", "000.000.000", "00-00"]
 
 
-def _refused(iso2: str, identifier: str) -> bool:
+def _is_refused(iso2: str, identifier: str) -> bool:
+    """Whether the rule for tables says that a row with this identifier is not a company."""
     frame = pl.DataFrame({"iso2": [iso2], "id": [identifier], "nom": ["Muster"]})
-    is_none = is_no_company(pl.col("iso2"), pl.col("id"), pl.col("nom"))
-    return bool(frame.select(is_none.fill_null(False)).item())
+    is_refused = is_no_company(pl.col("iso2"), pl.col("id"), pl.col("nom"))
+    return bool(frame.select(is_refused.fill_null(False)).item())
 
 
 @pytest.mark.parametrize("country", COUNTRIES, ids=lambda country: country.iso2)
-def test_the_identifiers_of_a_country_are_sound_and_words_and_zeros_are_none(
+def test_identifiers_of_a_country_are_accepted_and_words_and_zeros_are_refused(
     country: seeds.Country,
 ) -> None:
-    good = [country.id_exemple, "529900T8BM49AURSDO55", "12", "12A"]
+    # An identifier in the form of the country, an LEI, and short numbers in another form.
+    valid_identifiers = [country.id_exemple, "529900T8BM49AURSDO55", "12", "12A"]
 
-    assert [text for text in good if _refused(country.iso2, text)] == []
-    assert [text for text in (*WORDS, *ZEROS) if not _refused(country.iso2, text)] == []
+    assert [text for text in valid_identifiers if _is_refused(country.iso2, text)] == []
+    assert [
+        text for text in (*WORDS_AS_IDENTIFIERS, *ZEROS) if not _is_refused(country.iso2, text)
+    ] == []
 
 
 @given(
@@ -46,18 +50,19 @@ def test_the_identifiers_of_a_country_are_sound_and_words_and_zeros_are_none(
     text=st.one_of(
         st.text("0129AZÉaé-. :", max_size=22),
         st.text(max_size=8),
-        st.sampled_from(WORDS),
+        st.sampled_from(WORDS_AS_IDENTIFIERS),
         st.from_regex(r"\A0*(total|SUMA)[ :0-9]*\Z"),
     ),
 )
 @example("UK", "")
-def test_a_document_is_held_to_the_rule_of_tables(iso2: str, text: str) -> None:
-    assert is_identifier(iso2, text) is not _refused(iso2, text)
+def test_documents_and_tables_accept_the_same_identifiers(iso2: str, text: str) -> None:
+    assert is_identifier(iso2, text) is not _is_refused(iso2, text)
 
 
 @pytest.mark.parametrize(
-    ("identifier", "name", "row", "is_end", "expected"),
+    ("identifier", "name", "row", "is_end", "is_trailer_expected"),
     [
+        # Trailers: the identifier or the name is a filler, or the name is the number of rows.
         ("99999999", "4", 5, False, True),
         ("99999999", "00000004", 5, True, True),
         ("99999999", "2026-11-01", 5, True, True),
@@ -65,22 +70,24 @@ def test_a_document_is_held_to_the_rule_of_tables(iso2: str, text: str) -> None:
         ("99999999", "4 records", 5, True, True),
         ("12345678", "4", 5, True, True),
         ("4", "99999999", 5, True, True),
+        # Companies: not the last row, or a name that is not the number of rows.
         ("12345678", "4", 5, False, False),
         ("12345678", "1664", 5, True, False),
         ("12345678", "3", 900, True, False),
         ("12345678", "03", 4, True, False),
         ("4", "1664", 5, True, False),
+        # Companies: the name has letters and is not a word for a trailer, or the identifier is no filler.
         ("99999999", "Muster AG", 5, True, False),
         ("99999999", "Records of the North", 5, True, False),
         ("12345678", "Trailer", 5, True, False),
         ("12345678", "118 118", 5, True, False),
     ],
 )
-def test_a_trailer_is_no_company_and_a_company_named_by_a_number_is_one(
-    identifier: str, name: str, row: int, is_end: bool, expected: bool
+def test_a_trailer_is_recognised_but_not_a_company_whose_name_is_a_number(
+    identifier: str, name: str, row: int, is_end: bool, is_trailer_expected: bool
 ) -> None:
     frame = pl.DataFrame({"id": [identifier], "nom": [name], "ligne": [row], "end": [is_end]})
 
-    marks = is_trailer(pl.col("id"), pl.col("nom"), pl.col("ligne"), pl.col("end"))
+    trailer = is_trailer(pl.col("id"), pl.col("nom"), pl.col("ligne"), pl.col("end"))
 
-    assert frame.select(marks).item() is expected
+    assert frame.select(trailer).item() is is_trailer_expected

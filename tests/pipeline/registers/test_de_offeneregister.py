@@ -1,4 +1,7 @@
-"""Germany: the excerpt of OffeneRegister."""
+"""Germany: the excerpt of OffeneRegister.
+
+The commercial register has two sections: HRA for merchants and partnerships, HRB for companies such as a GmbH.
+"""
 
 import bz2
 import csv
@@ -14,17 +17,17 @@ EXCERPT = RAW / "de" / "offeneregister_excerpt.jsonl.bz2"
 
 
 def test_every_entity_is_accounted_for(tmp_path: Path) -> None:
-    found = read("de-offeneregister", [EXCERPT], tmp_path)
+    reading = read("de-offeneregister", [EXCERPT], tmp_path)
 
-    assert (found.counts.read, found.counts.kept) == (1395, 459)
-    assert found.counts.dropped == {"association": 287, "radiée": 649}
-    assert (found.counts.rejected, found.counts.noted) == ({}, {"adresse illisible": 10})
+    assert (reading.counts.read, reading.counts.kept) == (1395, 459)
+    assert reading.counts.dropped == {"association": 287, "radiée": 649}
+    assert (reading.counts.rejected, reading.counts.noted) == ({}, {"adresse illisible": 10})
 
 
 def test_an_entity_becomes_a_company(tmp_path: Path) -> None:
-    found = read("de-offeneregister", [EXCERPT], tmp_path)
+    reading = read("de-offeneregister", [EXCERPT], tmp_path)
 
-    assert company(found, "B1204_HRB260632") == {
+    assert company(reading, "B1204_HRB260632") == {
         "iso2": "DE",
         "id": "B1204_HRB260632",
         "nom": "Nutzfahrzeugtechnik Dufner GmbH",
@@ -40,7 +43,7 @@ def test_an_entity_becomes_a_company(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("published", "street", "code", "town"),
+    ("published_address", "street", "code", "town"),
     [
         ("Am Markt 1, 25524 Itzehoe.", "Am Markt 1", "25524", "Itzehoe"),
         ("Geschäftsanschrift: Am Markt 1a, 20097 Hamburg.", "Am Markt 1a", "20097", "Hamburg"),
@@ -60,27 +63,27 @@ def test_an_entity_becomes_a_company(tmp_path: Path) -> None:
         ("Prokura: Muster, Erna, Heide, *01.02.1960", None, None, None),
     ],
 )  # fmt: skip
-def test_an_address_is_an_address_or_null(
-    tmp_path: Path, published: str, street: str | None, code: str | None, town: str | None
+def test_a_readable_address_is_split_and_an_unreadable_one_is_left_out(
+    tmp_path: Path, published_address: str, street: str | None, code: str | None, town: str | None
 ) -> None:
-    file = _published(tmp_path, "Muster GmbH", "HRB", registered_address=published)
-    found = read("de-offeneregister", [file], tmp_path)
+    file = _changed_record(tmp_path, "Muster GmbH", "HRB", registered_address=published_address)
+    reading = read("de-offeneregister", [file], tmp_path)
 
-    row = company(found, "X1_HRB1")
+    row = company(reading, "X1_HRB1")
     assert (row.get("adresse"), row.get("code_postal")) == (street, code)
-    assert row["ville"] == (town or "Teningen")
-    assert found.counts.noted == ({} if street else {"adresse illisible": 1})
+    assert row["ville"] == (town or "Teningen")  # the seat of the changed record
+    assert reading.counts.noted == ({} if street else {"adresse illisible": 1})
 
 
-def test_a_seat_with_officers_is_no_town(tmp_path: Path) -> None:
-    file = _published(tmp_path, "Muster GmbH", "HRB", registered_address=None)
+def test_a_seat_that_contains_an_officer_gives_no_town(tmp_path: Path) -> None:
+    file = _changed_record(tmp_path, "Muster GmbH", "HRB", registered_address=None)
     record = json.loads(file.read_text(encoding="utf-8"))
     record["all_attributes"]["registered_office"] = "Heide Prokura: Muster, Erna, *01.02.1960"
     file.write_text(json.dumps(record), encoding="utf-8")
-    found = read("de-offeneregister", [file], tmp_path)
+    reading = read("de-offeneregister", [file], tmp_path)
 
-    assert "ville" not in company(found, "X1_HRB1")
-    assert found.counts.noted == {"siège illisible": 1}
+    assert "ville" not in company(reading, "X1_HRB1")
+    assert reading.counts.noted == {"siège illisible": 1}
 
 
 @pytest.mark.parametrize(
@@ -101,81 +104,93 @@ def test_a_seat_with_officers_is_no_town(tmp_path: Path) -> None:
     ],
 )
 def test_the_form_is_the_end_of_the_name(tmp_path: Path, name: str, form: str | None) -> None:
-    assert _one(tmp_path, name).get("forme") == form
+    assert _company_named(tmp_path, name).get("forme") == form
 
 
 @pytest.mark.parametrize(
     "name", ["Anna Weiß e.K.", "Weiß e. K., Blumen", "Weiß e.Kfr.", "Hut Inh. A. Weiß", "Anna Weiß"]
 )
 def test_sole_merchants_are_dropped(tmp_path: Path, name: str) -> None:
-    found = read("de-offeneregister", [_published(tmp_path, name, "HRA"), EXCERPT], tmp_path)
+    reading = read("de-offeneregister", [_changed_record(tmp_path, name, "HRA"), EXCERPT], tmp_path)
 
-    assert found.kept.filter(id="X1_HRA1").collect().is_empty()
+    assert reading.kept.filter(id="X1_HRA1").collect().is_empty()
 
 
 @pytest.mark.parametrize(
     "name", ["Weiß & Söhne", "Sparkasse Münster", "Stadtwerke Ulm", "Weiß KG Hüte", "Gebr. Weiß"]
 )
 def test_partnerships_and_public_bodies_without_a_form_are_kept(tmp_path: Path, name: str) -> None:
-    found = read("de-offeneregister", [_published(tmp_path, name, "HRA")], tmp_path)
+    reading = read("de-offeneregister", [_changed_record(tmp_path, name, "HRA")], tmp_path)
 
-    assert company(found, "X1_HRA1")["nom"] == name
+    assert company(reading, "X1_HRA1")["nom"] == name
 
 
-# Real rows of HRA without a form at the end of the name, read and labelled by hand. The names of persons and places are
-# masked with invented ones, and the rules say of each what they say of the real one. Strata of the first three parts:
-# those that a word within a word had kept (A), had dropped (B), and those with a form inside (C), with their numbers
-# among 1 100 000 entities. `reglage` was seen while the rule was made; `controle`, and a `second` draw of A and B, only
-# when it was there. `retenu` was held back from all that: two draws from 300 000 entities each, of those that the rule
-# kept (K) and of those that it dropped although they do not say e. K. (D).
-LABELLED = Path(__file__).with_name("de_marchands.csv")
-IN_REGISTER = {
+# The rule: an entry of section HRA without a legal form at the end of its name is kept only if complete words of the
+# name exclude a person, such as "Sparkasse" or "& Co." (de-offeneregister.toml).
+#
+# These are real names without a legal form at their end, read and labelled by hand: `personne` or `societe`. Names of
+# persons and places are replaced with invented names for which the rule has the same result.
+#
+# A stratum is a group of names from which rows were drawn. Strata A to C are of 1 100 000 entities: names that an
+# earlier rule kept (A) or dropped (B) because of a word inside a longer word, and names with a legal form inside (C).
+# K1, D1 and K2, D2 are of 300 000 entities each: names that the rule kept (K), or dropped (D) although without e. K.
+#
+# The part `reglage` was used to write the rule; `controle`, and a `second` draw of A and B, were used only after that.
+# The part `retenu` is strata K and D, which were not used for the rule.
+LABELLED_NAMES = Path(__file__).with_name("de_marchands.csv")
+# Stratum -> the number of its names in the register.
+NAMES_IN_REGISTER = {
     "A": 1_780, "B": 28_390, "C": 2_754, "K1": 711, "D1": 1_821, "K2": 729, "D2": 2_276,
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("parts", [("reglage", "controle", "second"), ("retenu",)], ids="/".join)
-def test_of_labelled_merchants_no_person_is_kept_and_few_companies_are_lost(
+def test_no_person_of_the_labelled_names_is_kept_and_few_companies_are_lost(
     tmp_path: Path, parts: tuple[str, ...]
 ) -> None:
-    with LABELLED.open(encoding="utf-8", newline="") as table:
+    """At most 2 % of the companies are lost, each counted with the names of the register that it represents."""
+    with LABELLED_NAMES.open(encoding="utf-8", newline="") as table:
         rows = [row for row in csv.DictReader(table) if row["part"] in parts]
-    file = _published(tmp_path, "X", "HRA")
-    first = json.loads(file.read_text(encoding="utf-8"))
+    file = _changed_record(tmp_path, "X", "HRA")
+    first_record = json.loads(file.read_text(encoding="utf-8"))
     records = [
-        first | {"name": row["nom"], "company_number": f"X1_HRA{number}"}
+        first_record | {"name": row["nom"], "company_number": f"X1_HRA{number}"}
         for number, row in enumerate(rows)
     ]
-    file.write_text("".join(json.dumps(one) + "\n" for one in records), encoding="utf-8")
+    file.write_text("".join(json.dumps(record) + "\n" for record in records), encoding="utf-8")
 
-    found = read("de-offeneregister", [file], tmp_path)
-    kept = set(found.kept.collect()["id"])
+    reading = read("de-offeneregister", [file], tmp_path)
+    kept_ids = set(reading.kept.collect()["id"])
 
-    persons = [n for n, row in enumerate(rows) if row["genre"] == "personne"]
-    assert len(persons) > 400
-    assert [rows[n]["nom"] for n in persons if f"X1_HRA{n}" in kept] == []  # goal: at most 0.1 %
-    drawn = Counter(row["strate"] for row in rows)
-    shares = [IN_REGISTER[row["strate"]] / drawn[row["strate"]] for row in rows]
-    companies = [n for n, row in enumerate(rows) if row["genre"] == "societe"]
-    lost = sum(shares[n] for n in companies if f"X1_HRA{n}" not in kept)
-    assert lost <= 0.02 * sum(shares[n] for n in companies)
+    person_rows = [index for index, row in enumerate(rows) if row["genre"] == "personne"]
+    assert len(person_rows) > 400  # enough rows to show a fault
+    # The goal for the register is at most 0.1 % of persons; of these few hundred names, none may be kept.
+    assert [rows[index]["nom"] for index in person_rows if f"X1_HRA{index}" in kept_ids] == []
+    drawn_rows = Counter(row["strate"] for row in rows)
+    # The number of names of the register that each drawn row represents.
+    weights = [NAMES_IN_REGISTER[row["strate"]] / drawn_rows[row["strate"]] for row in rows]
+    company_rows = [index for index, row in enumerate(rows) if row["genre"] == "societe"]
+    lost_weight = sum(weights[index] for index in company_rows if f"X1_HRA{index}" not in kept_ids)
+    assert lost_weight <= 0.02 * sum(weights[index] for index in company_rows)
 
 
-def _published(tmp_path: Path, name: str, art: str, **fields: str | None) -> Path:
+def _changed_record(tmp_path: Path, name: str, section: str, **fields: str | None) -> Path:
+    """A file with the first record of the excerpt, but with this name, section and number, and registered."""
     record = json.loads(bz2.decompress(EXCERPT.read_bytes()).split(b"\n", 1)[0])
     record |= {
         "name": name,
-        "company_number": f"X1_{art}1",
+        "company_number": f"X1_{section}1",
         "current_status": "currently registered",
         **fields,
     }
-    record["all_attributes"]["_registerArt"] = art
+    record["all_attributes"]["_registerArt"] = section
     file = tmp_path / "one.jsonl"
     file.write_text(json.dumps(record) + "\n", encoding="utf-8")
     return file
 
 
-def _one(tmp_path: Path, name: str) -> dict[str, object]:
+def _company_named(tmp_path: Path, name: str) -> dict[str, object]:
+    """The company that a record of section HRB with this name becomes."""
     return company(
-        read("de-offeneregister", [_published(tmp_path, name, "HRB")], tmp_path), "X1_HRB1"
+        read("de-offeneregister", [_changed_record(tmp_path, name, "HRB")], tmp_path), "X1_HRB1"
     )

@@ -15,7 +15,8 @@ from pipeline.registers import FOLDER, csv_rows
 from pipeline.registers.toml import declaration, declaration_reader
 from pipeline.registers.toml.declaration import Declaration, DeclarationError
 
-TOML = """
+# A declaration of an invented Latvian register, and a file of that register.
+CSV_DECLARATION = """
 main = "companies"
 [file.companies]
 used = ["id", "name", "founded", "staff"]
@@ -43,47 +44,51 @@ CSV = """id,name,founded,staff,fax
 """
 
 
-def _declared(tmp_path: Path, toml: str = TOML) -> Declaration:
+def _read_declaration(tmp_path: Path, toml: str = CSV_DECLARATION) -> Declaration:
+    """The declaration of a source `lv-test` with this text."""
     path = tmp_path / "lv-test.toml"
     path.write_text(toml, encoding="utf-8")
     return declaration.read(path)
 
 
-def _published(tmp_path: Path, content: str = CSV, name: str = "companies.csv") -> Path:
+def _write_file(tmp_path: Path, content: str = CSV, name: str = "companies.csv") -> Path:
+    """Write a published file with this content; returns its path."""
     path = tmp_path / name
     path.write_text(content, encoding="utf-8")
     return path
 
 
 def test_every_row_is_kept_dropped_or_rejected_with_its_reason(tmp_path: Path) -> None:
-    found = declaration_reader.read(_declared(tmp_path), [_published(tmp_path)], tmp_path)
+    reading = declaration_reader.read(
+        _read_declaration(tmp_path), [_write_file(tmp_path)], tmp_path
+    )
 
-    assert found.kept.select("id", "nom", "date_creation", "effectif").collect().rows() == [
+    assert reading.kept.select("id", "nom", "date_creation", "effectif").collect().rows() == [
         ("1", "Rīga SIA", "2001-02-03", 12),
         ("3", "Ventspils AS", "2006-05-04", None),
         ("5", "Żabka SIA", None, 0),
     ]
-    assert found.counts.dropped == {"personne physique": 1}
-    assert found.counts.rejected == {"numéro nul": 1, "sans nom": 1}
-    assert found.rejected.select("ligne", "motif", "detail").collect().rows() == [
+    assert reading.counts.dropped == {"personne physique": 1}
+    assert reading.counts.rejected == {"numéro nul": 1, "sans nom": 1}
+    assert reading.rejected.select("ligne", "motif", "detail").collect().rows() == [
         (3, "numéro nul", "Liepāja SIA"),
         (5, "sans nom", None),
     ]
-    assert found.counts.noted == {"de 2001": 1, "date illisible": 1, "effectif illisible": 1}
-    assert found.counts.examples == {
+    assert reading.counts.noted == {"de 2001": 1, "date illisible": 1, "effectif illisible": 1}
+    assert reading.counts.examples == {
         "date illisible": ("5 mai 2006",),
         "effectif illisible": ("trīs",),
     }
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("old_and_new", "message"),
     [
         (
             ("main =", "mian ="),
-            r"lv-test\.toml \[mian\]: no such key; take one that declaration\.py has",
+            r"lv-test\.toml \[mian\]: unknown key; use a key of declaration\.py",
         ),
-        (("main =", "# main ="), r"lv-test\.toml \[main\]: is missing; add it"),
+        (("main =", "# main ="), r"lv-test\.toml \[main\]: missing; add it"),
         (('main = "companies"', "main = 3"), r"\[main\]: 3 is refused; give a list"),
         (
             ('main = "companies"', "main = []"),
@@ -101,16 +106,16 @@ def test_every_row_is_kept_dropped_or_rejected_with_its_reason(tmp_path: Path) -
             ("[columns]", "like = 'firms'\n[columns]"),
             r"\[file\]: companies is like 'firms', which is not declared",
         ),
-        (("[columns]", "name = 'firms'\n[columns]"), r"\[file\.companies\.name\]: no such key"),
+        (("[columns]", "name = 'firms'\n[columns]"), r"\[file\.companies\.name\]: unknown key"),
         (
             ("[columns]", "pad = { id = '9' }\n[columns]"),
             r"\[file\.companies\.pad\.id\]: '9' is refused; give a whole",
         ),
         (
             ("[columns]", "paths = { id = '/a' }\n[columns]"),
-            r"\[file\.companies\.paths\.id\]: '/a' is no path: write",
+            r"\[file\.companies\.paths\.id\]: '/a' is not a path: write",
         ),
-        (("[columns]", "join.firms = {}\n[columns]"), r"\[file\.companies\.join\]: no such key"),
+        (("[columns]", "join.firms = {}\n[columns]"), r"\[file\.companies\.join\]: unknown key"),
         (
             ("[columns]", "[join.firms]\n[columns]"),
             r"\[join\]: 'firms' is not declared; name one of companies",
@@ -119,28 +124,28 @@ def test_every_row_is_kept_dropped_or_rejected_with_its_reason(tmp_path: Path) -
             ("[columns]", "[derived]\na = { of = 'id', codes = 'b' }\n[columns]"),
             r"\[derived\]: 'b' is not declared",
         ),
-        (("when =", "wen ="), r"\[reject\.numéro nul\.wen\]: no such key"),
+        (("when =", "wen ="), r"\[reject\.numéro nul\.wen\]: unknown key"),
         (
             ('{ date = "founded", format', "{ format"),
-            r"\[columns\.date_creation\.date\]: is missing; add it",
+            r"\[columns\.date_creation\.date\]: missing; add it",
         ),
         (("[note]", "[note]\nx = 3\n"), r"\[note\.x\.when\]: 3 is refused; give a text"),
-        (("used =", "usde ="), r"\[file\.companies\.usde\]: no such key"),
+        (("used =", "usde ="), r"\[file\.companies\.usde\]: unknown key"),
         (('main = "companies"', 'main = "firms"'), r"\[main\]: 'firms' is not declared"),
         (("nom =", "name ="), r"\[columns\]: 'name' is not declared"),
-        (("{ date", "{ dat"), r"\[columns\.date_creation\.dat\]: no such key"),
+        (("{ date", "{ dat"), r"\[columns\.date_creation\.dat\]: unknown key"),
         (("[note]", "[note"), r"lv-test\.toml is not TOML"),
     ],
 )
-def test_a_declaration_that_says_something_unknown_is_refused(
-    tmp_path: Path, change: tuple[str, str], message: str
+def test_a_declaration_with_an_unknown_key_or_value_is_refused(
+    tmp_path: Path, old_and_new: tuple[str, str], message: str
 ) -> None:
     with pytest.raises(DeclarationError, match=message):
-        _declared(tmp_path, TOML.replace(*change))
+        _read_declaration(tmp_path, CSV_DECLARATION.replace(*old_and_new))
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("old_and_new", "message"),
     [
         (
             ('nom = "name"', 'nom = "naem"'),
@@ -151,44 +156,48 @@ def test_a_declaration_that_says_something_unknown_is_refused(
     ],
 )
 def test_an_expression_that_cannot_be_read_is_named(
-    tmp_path: Path, change: tuple[str, str], message: str
+    tmp_path: Path, old_and_new: tuple[str, str], message: str
 ) -> None:
-    found = _declared(tmp_path, TOML.replace(*change))
+    declared = _read_declaration(tmp_path, CSV_DECLARATION.replace(*old_and_new))
 
     with pytest.raises(InputError, match=message):
-        declaration_reader.read(found, [_published(tmp_path)], tmp_path)
+        declaration_reader.read(declared, [_write_file(tmp_path)], tmp_path)
 
 
 def test_an_expression_that_fails_is_named_with_its_file_and_row(tmp_path: Path) -> None:
-    found = _declared(tmp_path, TOML.replace('= "staff"', '= "CAST(staff AS BIGINT)"'))
+    declared = _read_declaration(
+        tmp_path, CSV_DECLARATION.replace('= "staff"', '= "CAST(staff AS BIGINT)"')
+    )
 
     with pytest.raises(
         InputError,
         match=r"companies\.csv row 4: lv-test\.toml \[columns\] effectif = CAST\(staff AS BIGINT\)",
     ):
-        declaration_reader.read(found, [_published(tmp_path)], tmp_path)
+        declaration_reader.read(declared, [_write_file(tmp_path)], tmp_path)
 
 
 def test_a_row_with_too_many_fields_is_rejected_by_itself(tmp_path: Path) -> None:
-    published = _published(tmp_path, CSV + "6,Rīga,2001-01-01,1,,more\n")
+    published = _write_file(tmp_path, CSV + "6,Rīga,2001-01-01,1,,more\n")
 
-    found = declaration_reader.read(_declared(tmp_path), [published], tmp_path)
+    reading = declaration_reader.read(_read_declaration(tmp_path), [published], tmp_path)
 
-    [row] = found.rejected.filter(pl.col("motif") == csv_rows.TOO_MANY).collect().to_dicts()
+    [row] = reading.rejected.filter(pl.col("motif") == csv_rows.TOO_MANY).collect().to_dicts()
     assert (row["ligne"], row["id"]) == (7, None)
     assert row["detail"].startswith("ligne 8 du fichier : 6 au lieu de 5, 6,Rīga")
 
 
 def test_a_page_of_html_is_no_register(tmp_path: Path) -> None:
-    published = _published(tmp_path, "<!DOCTYPE html><title>502</title>")
+    published = _write_file(tmp_path, "<!DOCTYPE html><title>502</title>")
 
     with pytest.raises(InputError, match=r"companies\.csv is a web page"):
-        declaration_reader.read(_declared(tmp_path), [published], tmp_path)
+        declaration_reader.read(_read_declaration(tmp_path), [published], tmp_path)
 
 
 @pytest.mark.parametrize("packing", ["zip", "gz", "bz2", "parquet"])
-def test_packing_and_parquet_change_nothing(tmp_path: Path, packing: str) -> None:
-    plain = declaration_reader.read(_declared(tmp_path), [_published(tmp_path)], tmp_path)
+def test_a_packed_file_or_parquet_gives_the_rows_of_the_plain_csv(
+    tmp_path: Path, packing: str
+) -> None:
+    plain = declaration_reader.read(_read_declaration(tmp_path), [_write_file(tmp_path)], tmp_path)
     expected = plain.kept.collect()
     packed = tmp_path / f"companies.csv.{packing}"
     if packing == "zip":
@@ -202,12 +211,13 @@ def test_packing_and_parquet_change_nothing(tmp_path: Path, packing: str) -> Non
     work = tmp_path / "work"
     work.mkdir()
 
-    found = declaration_reader.read(_declared(tmp_path), [packed], work)
+    reading = declaration_reader.read(_read_declaration(tmp_path), [packed], work)
 
-    assert found.kept.collect().equals(expected)
+    assert reading.kept.collect().equals(expected)
 
 
-JSON = """
+# A declaration of an invented register in JSON, and a record of that register.
+JSON_DECLARATION = """
 main = "records"
 [file.records]
 format = "json"
@@ -240,17 +250,18 @@ RECORD = {
 }
 
 
-def _records(tmp_path: Path, *records: object, **beside: object) -> Path:
-    body = {"count": len(records), **beside, "data": {"items": list(records)}}
-    return _published(tmp_path, json.dumps(body), "records.json")
+def _write_records(tmp_path: Path, *records: object, **keys_beside_data: object) -> Path:
+    """A published file with these records, and more keys beside the key `data`."""
+    body = {"count": len(records), **keys_beside_data, "data": {"items": list(records)}}
+    return _write_file(tmp_path, json.dumps(body), "records.json")
 
 
-def test_a_record_is_read_by_its_paths(tmp_path: Path) -> None:
-    found = declaration_reader.read(
-        _declared(tmp_path, JSON), [_records(tmp_path, RECORD)], tmp_path
+def test_the_values_of_a_json_record_are_read_by_declared_paths(tmp_path: Path) -> None:
+    reading = declaration_reader.read(
+        _read_declaration(tmp_path, JSON_DECLARATION), [_write_records(tmp_path, RECORD)], tmp_path
     )
 
-    [row] = found.kept.collect().to_dicts()
+    [row] = reading.kept.collect().to_dicts()
     assert (row["id"], row["nom"], row["statut"]) == ("7", "Jaunā SIA", "Aktīvs")
     assert row["adresse"] == "Brīvības iela 1 / 2. stāvs"
     assert row["capital_social"] == 2500.5
@@ -258,8 +269,8 @@ def test_a_record_is_read_by_its_paths(tmp_path: Path) -> None:
 
 
 def test_several_keys_of_each_element_make_one_text(tmp_path: Path) -> None:
-    """Polish activities: division and class are two keys; an element without one of them is none."""
-    toml = JSON.replace(
+    """Polish activities: division and class are two keys; an element without a class gives no activity."""
+    toml = JSON_DECLARATION.replace(
         'anciens = "names[type=1]/name[]"',
         'anciens = { path = "names[type=1]/name[]" }\n'
         'codes = { path = "activities[]/division+class", joined = "." }\n'
@@ -272,47 +283,77 @@ def test_several_keys_of_each_element_make_one_text(tmp_path: Path) -> None:
     ]
     record = RECORD | {"activities": activities, "main": {"class": "12", "division": "63"}}
 
-    found = declaration_reader.read(
-        _declared(tmp_path, toml), [_records(tmp_path, record)], tmp_path
+    reading = declaration_reader.read(
+        _read_declaration(tmp_path, toml), [_write_records(tmp_path, record)], tmp_path
     )
 
-    [row] = found.kept.collect().to_dicts()
+    [row] = reading.kept.collect().to_dicts()
     assert row["nace_secondaires"] == ["62.01", "1.9"]
     assert row["nace_code"] == "63.12"
 
 
 @pytest.mark.parametrize(
-    ("record", "beside", "message"),
+    ("record", "keys_beside_data", "message"),
     [
         (RECORD | {"fax": 1}, {}, r"unknown key 'fax' in record 2"),
         (RECORD | {"address": {"line": 1}}, {}, r"unknown key 'address/line' in record 2"),
         (RECORD | {"names": [{"type": 1, "nom": "x"}]}, {}, r"unknown key 'names/nom' in record 2"),
-        (RECORD | {"capital": {"sum": 1}}, {}, r"an object with sum stands where a value"),
         (RECORD, {"page": 2}, r"unknown key 'page' beside 'data'; its layout has changed: use"),
     ],
 )
 def test_an_unknown_key_stops_the_import_with_its_path(
-    tmp_path: Path, record: object, beside: dict[str, object], message: str
+    tmp_path: Path, record: object, keys_beside_data: dict[str, object], message: str
 ) -> None:
-    published = _records(tmp_path, RECORD, record, **beside)
+    published = _write_records(tmp_path, RECORD, record, **keys_beside_data)
 
     with pytest.raises(InputError, match=rf"records\.json as records: {message}"):
-        declaration_reader.read(_declared(tmp_path, JSON), [published], tmp_path)
+        declaration_reader.read(
+            _read_declaration(tmp_path, JSON_DECLARATION), [published], tmp_path
+        )
+
+
+@pytest.mark.parametrize(
+    ("changed", "reason", "detail"),
+    [
+        ({"capital": {"sum": 1}}, "objet à la place d'une valeur", "capital : {'sum': 1}"),
+        ({"names": [None]}, "valeur qui n'est pas un objet", "names[type=1,end=]/name : None"),
+        ({"names": ["SIA"]}, "valeur qui n'est pas un objet", "names[type=1,end=]/name : 'SIA'"),
+        ({"address": "Rīga"}, "valeur qui n'est pas un objet", "address/lines : 'Rīga'"),
+    ],
+)
+def test_a_record_of_another_shape_is_rejected_with_its_number_and_path(
+    tmp_path: Path, changed: dict[str, object], reason: str, detail: str
+) -> None:
+    published = _write_records(tmp_path, RECORD, RECORD | {"id": 8} | changed, RECORD | {"id": 9})
+
+    reading = declaration_reader.read(
+        _read_declaration(tmp_path, JSON_DECLARATION), [published], tmp_path
+    )
+
+    assert reading.kept.collect()["id"].to_list() == ["7", "9"]
+    assert reading.rejected.collect().select("ligne", "motif", "detail").rows() == [
+        (2, reason, detail)
+    ]
+    assert (reading.counts.read, reading.counts.rejected) == (3, {reason: 1})
 
 
 def test_a_cut_json_file_is_refused(tmp_path: Path) -> None:
-    published = _records(tmp_path, RECORD)
+    published = _write_records(tmp_path, RECORD)
     published.write_bytes(published.read_bytes()[:-20])
 
     with pytest.raises(
-        InputError, match=r"records\.json as records: no JSON: .*; download it again"
+        InputError, match=r"records\.json as records: not JSON: .*; download it again"
     ):
-        declaration_reader.read(_declared(tmp_path, JSON), [published], tmp_path)
+        declaration_reader.read(
+            _read_declaration(tmp_path, JSON_DECLARATION), [published], tmp_path
+        )
 
 
 @pytest.mark.parametrize("source", sorted(path.stem for path in FOLDER.glob("*.toml")))
 def test_every_reason_of_a_register_has_english_words(source: str) -> None:
-    found = declaration.read(FOLDER / f"{source}.toml")
-    for reason in found.reasons:
-        assert reason in console.ENGLISH or reason.startswith("SIC ")  # a value of the register
+    """A reason says in French why the import drops, rejects or notes rows; the console prints it in English."""
+    declared = declaration.read(FOLDER / f"{source}.toml")
+    for reason in declared.reasons:
+        # Reasons that only name a British activity code (`SIC 2003`, `SIC None Supplied`) need no translation.
+        assert reason in console.ENGLISH or reason.startswith("SIC ")
         assert console.english_reason(reason).isascii(), reason

@@ -11,12 +11,13 @@ from polars.testing import assert_frame_equal
 from pipeline.canonical import InputError
 from pipeline.registers import record_stream
 from seeds import TABLES
-from tests.pipeline.registers.published import read, rows
+from tests.pipeline.registers.published import read, rows_by_id
 
 RAW = TABLES / "raw"
-EE = RAW / "ee" / "ettevotja_rekvisiidid__lihtandmed.csv.zip"
-EMTAK = RAW / "ee" / "ee_emtak.csv.zip"
-# As the official file fills it (the excerpts come from a copy without addresses).
+COMPANIES = RAW / "ee" / "ettevotja_rekvisiidid__lihtandmed.csv.zip"
+# The published activities of the companies (EMTAK).
+ACTIVITIES = RAW / "ee" / "ee_emtak.csv.zip"
+# A header and a row of the official file; the excerpt is from a copy without addresses.
 EE_HEADER = (
     "\ufeffnimi;ariregistri_kood;ettevotja_oiguslik_vorm;ettevotja_oigusliku_vormi_alaliik;kmkr_nr;"
     "ettevotja_staatus;ettevotja_staatus_tekstina;ettevotja_esmakande_kpv;ettevotja_aadress;"
@@ -32,8 +33,8 @@ EE_ROW = (
 )
 
 
-def test_estonia(tmp_path: Path) -> None:
-    reading = read("ee", [EE, EMTAK], tmp_path)
+def test_published_rows_become_companies(tmp_path: Path) -> None:
+    reading = read("ee", [COMPANIES, ACTIVITIES], tmp_path)
     expected = pl.DataFrame(
         {
             "iso2": ["EE", "EE", "EE", "EE"],
@@ -63,107 +64,111 @@ def test_estonia(tmp_path: Path) -> None:
         }
     )
 
-    assert_frame_equal(rows(reading, expected["id"].to_list(), expected.columns), expected)
+    assert_frame_equal(rows_by_id(reading, expected["id"].to_list(), expected.columns), expected)
 
 
 def test_an_estonian_address_is_split_into_street_town_and_county(tmp_path: Path) -> None:
-    full = tmp_path / "lihtandmed.csv"
-    village = EE_ROW.replace("12652512", "12652513").replace(
+    file = tmp_path / "lihtandmed.csv"
+    row_of_village = EE_ROW.replace("12652512", "12652513").replace(
         "Haabersti linnaosa, Tallinn, Harju maakond", "Haabneeme alevik, Viimsi vald, Harju maakond"
     )
-    full.write_text(EE_HEADER + EE_ROW + village, encoding="utf-8", newline="")
+    file.write_text(EE_HEADER + EE_ROW + row_of_village, encoding="utf-8", newline="")
 
-    found = read("ee", [full], tmp_path).kept.collect()
+    companies = read("ee", [file], tmp_path).kept.collect()
 
-    assert found.select("adresse", "code_postal", "ville", "region").rows() == [
+    assert companies.select("adresse", "code_postal", "ville", "region").rows() == [
         ("Õismäe tee 78-9", "13513", "Tallinn", "Harju maakond"),
         ("Õismäe tee 78-9", "13513", "Haabneeme alevik", "Harju maakond"),
     ]
 
 
 def test_natural_persons_are_dropped_and_counted(tmp_path: Path) -> None:
-    published = tmp_path / "lihtandmed.csv"
-    person = EE_ROW.replace("12652512", "10009999").replace(
+    file = tmp_path / "lihtandmed.csv"
+    row_of_person = EE_ROW.replace("12652512", "10009999").replace(
         "Osaühing", "Füüsilisest isikust ettevõtja"
     )
-    published.write_text(EE_HEADER + EE_ROW + person, encoding="utf-8", newline="")
+    file.write_text(EE_HEADER + EE_ROW + row_of_person, encoding="utf-8", newline="")
 
-    reading = read("ee", [published], tmp_path)
+    reading = read("ee", [file], tmp_path)
 
     assert reading.kept.collect()["id"].to_list() == ["12652512"]
     assert reading.counts.dropped == {"personne physique": 1}
     assert (reading.counts.read, reading.counts.kept) == (2, 1)
 
 
-def test_the_two_estonian_files_are_known_by_their_headers_and_not_their_names(
+def test_the_two_estonian_files_are_recognised_by_their_headers_not_their_names(
     tmp_path: Path,
 ) -> None:
-    first, second = tmp_path / "download.zip", tmp_path / "download (1).zip"
-    first.write_bytes(EMTAK.read_bytes())
-    second.write_bytes(EE.read_bytes())
+    activities, companies = tmp_path / "download.zip", tmp_path / "download (1).zip"
+    activities.write_bytes(ACTIVITIES.read_bytes())
+    companies.write_bytes(COMPANIES.read_bytes())
 
-    reading = read("ee", [first, second], tmp_path)
+    reading = read("ee", [activities, companies], tmp_path)
 
     assert reading.stems == ("download (1)",)
-    assert reading.kept.collect()["nace_code"].count() == 2177
+    assert reading.kept.collect()["nace_code"].count() == 2177  # the companies with an activity
 
 
-def test_the_estonian_activities_are_optional_and_the_names_are_not(tmp_path: Path) -> None:
-    alone = read("ee", [EE], tmp_path)
+def test_the_file_of_activities_is_optional_and_that_of_companies_is_required(
+    tmp_path: Path,
+) -> None:
+    without_activities = read("ee", [COMPANIES], tmp_path)
 
-    assert alone.counts.noted == {"EMTAK absent": 2665}
+    assert without_activities.counts.noted == {"EMTAK absent": 2665}
     with pytest.raises(InputError, match="no lihtandmed file"):
-        read("ee", [EMTAK], tmp_path)
+        read("ee", [ACTIVITIES], tmp_path)
 
 
-def test_a_file_of_another_register_is_named_with_its_columns(tmp_path: Path) -> None:
-    other = tmp_path / "register.csv"
-    other.write_text("regcode;name\n4000;SIA Żabka\n", encoding="utf-8")
+def test_a_file_of_another_register_is_refused_with_its_columns(tmp_path: Path) -> None:
+    file = tmp_path / "register.csv"
+    file.write_text("regcode;name\n4000;SIA Żabka\n", encoding="utf-8")
 
     with pytest.raises(InputError, match=r"register\.csv: neither lihtandmed .* regcode, name"):
-        read("ee", [other], tmp_path)
+        read("ee", [file], tmp_path)
 
 
 def test_an_estonian_vat_number_is_kept(tmp_path: Path) -> None:
-    full = tmp_path / "lihtandmed.csv"
-    none = EE_ROW.replace("12652512", "12652513").replace("EE101721589", "")
-    full.write_text(EE_HEADER + EE_ROW + none, encoding="utf-8", newline="")
+    file = tmp_path / "lihtandmed.csv"
+    row_without_vat = EE_ROW.replace("12652512", "12652513").replace("EE101721589", "")
+    file.write_text(EE_HEADER + EE_ROW + row_without_vat, encoding="utf-8", newline="")
 
-    found = read("ee", [full], tmp_path).kept.collect()
+    companies = read("ee", [file], tmp_path).kept.collect()
 
-    assert found.select("id", "tva").rows() == [("12652512", "EE101721589"), ("12652513", None)]
+    assert companies.select("id", "tva").rows() == [("12652512", "EE101721589"), ("12652513", None)]
 
 
-def damaged(packed: bytes, way: str) -> bytes:
-    """A zip whose member cannot be unpacked: changed data, a cut, a locked member, an unknown method."""
+def damage_zip(packed: bytes, damage: str) -> bytes:
+    """A zip whose only member cannot be unpacked: its data changed, encrypted, or packed by an unknown method."""
     with zipfile.ZipFile(io.BytesIO(packed)) as archive:
-        start = archive.infolist()[0].header_offset
-        listed = packed.index(b"PK\x01\x02")
+        local_header = archive.infolist()[0].header_offset
+        directory_entry = packed.index(b"PK\x01\x02")
     changed = bytearray(packed)
-    if way == "data":
-        changed[start + 200 : start + 260] = bytes(60)
-    elif way == "locked":
-        changed[start + 6] |= 1
-        changed[listed + 8] |= 1
-    elif way == "method":
-        changed[start + 8] = changed[listed + 10] = 97
+    if damage == "data":
+        changed[local_header + 200 : local_header + 260] = bytes(60)
+    elif damage == "locked":
+        changed[local_header + 6] |= 1  # the flag of encryption
+        changed[directory_entry + 8] |= 1
+    elif damage == "method":
+        changed[local_header + 8] = changed[directory_entry + 10] = 97
     return bytes(changed)
 
 
 @pytest.mark.parametrize(
-    ("way", "why"),
+    ("damage", "message"),
     [
         ("data", r"is damaged \(.*download"),
         ("locked", "is encrypted; unpack it with its password"),
-        ("method", "is compressed with method 97, which is not read here; unpack it"),
+        ("method", "is compressed with method 97, which is not supported; unpack it"),
     ],
 )
-def test_a_member_that_cannot_be_unpacked_is_named(tmp_path: Path, way: str, why: str) -> None:
-    whole = EE
+def test_a_member_that_cannot_be_unpacked_is_named(
+    tmp_path: Path, damage: str, message: str
+) -> None:
+    excerpt = COMPANIES
     file = tmp_path / "paquet.zip"
-    file.write_bytes(damaged(whole.read_bytes(), way))
+    file.write_bytes(damage_zip(excerpt.read_bytes(), damage))
 
-    with pytest.raises(InputError, match=r"^paquet\.zip: ettevotja.*\.csv " + why):
+    with pytest.raises(InputError, match=r"^paquet\.zip: ettevotja.*\.csv " + message):
         read("ee", [file], tmp_path)
 
 
@@ -171,8 +176,8 @@ def test_a_member_that_cannot_be_unpacked_is_named(tmp_path: Path, way: str, why
 def test_a_line_without_end_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoding: str
 ) -> None:
-    whole = EE
-    with zipfile.ZipFile(whole) as archive:
+    excerpt = COMPANIES
+    with zipfile.ZipFile(excerpt) as archive:
         text = archive.read(archive.namelist()[0])
     file = tmp_path / "long.csv"
     file.write_bytes(text + ("é" * 300_000).encode(encoding))

@@ -1,5 +1,6 @@
-"""Registers of which only a few real rows are bundled: every row is held to one written by hand."""
+"""Registers with few bundled real rows: each row is compared with a row written by hand."""
 
+import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -9,13 +10,13 @@ from tests.pipeline.registers.reading import RAW, company, read
 
 
 class Excerpt(NamedTuple):
-    """An excerpt, its counts, and one of its companies."""
+    """An excerpt, the rows read, the rows dropped by reason, and one of its companies as written by hand."""
 
     source: str
     file: str
-    read: int
+    rows_read: int
     dropped: dict[str, int]
-    row: dict[str, object]
+    expected_company: dict[str, object]
 
 
 EXCERPTS = [
@@ -142,23 +143,25 @@ EXCERPTS = [
 
 
 @pytest.mark.parametrize("excerpt", EXCERPTS, ids=lambda excerpt: excerpt.source)
-def test_every_row_is_accounted_for(tmp_path: Path, excerpt: Excerpt) -> None:
-    found = read(excerpt.source, [RAW / excerpt.file], tmp_path)
+def test_an_excerpt_gives_its_company_and_every_row_is_counted(
+    tmp_path: Path, excerpt: Excerpt
+) -> None:
+    reading = read(excerpt.source, [RAW / excerpt.file], tmp_path)
 
-    assert found.counts.read == excerpt.read
-    assert found.counts.kept == excerpt.read - sum(excerpt.dropped.values())
-    assert found.counts.dropped == excerpt.dropped
-    assert (found.counts.rejected, found.counts.noted) == ({}, {})
-    assert company(found, str(excerpt.row["id"])) == excerpt.row
+    assert reading.counts.read == excerpt.rows_read
+    assert reading.counts.kept == excerpt.rows_read - sum(excerpt.dropped.values())
+    assert reading.counts.dropped == excerpt.dropped
+    assert (reading.counts.rejected, reading.counts.noted) == ({}, {})
+    assert company(reading, str(excerpt.expected_company["id"])) == excerpt.expected_company
 
 
-def test_french_formalities_have_the_capital(tmp_path: Path) -> None:
-    found = read("fr-rne", [RAW / "fr" / "rne_formalites_2.json"], tmp_path)
+def test_a_company_of_the_french_formalities_has_its_capital(tmp_path: Path) -> None:
+    reading = read("fr-rne", [RAW / "fr" / "rne_formalites_2.json"], tmp_path)
 
-    # The other one is not diffused by INSEE: it is left out here, as it is from SIRENE.
-    assert (found.counts.read, found.counts.kept) == (2, 1)
-    assert found.counts.dropped == {"hors diffusion INSEE": 1}
-    row = company(found, "980704894")
+    # INSEE does not publish the other company: it is left out here, as in SIRENE.
+    assert (reading.counts.read, reading.counts.kept) == (2, 1)
+    assert reading.counts.dropped == {"hors diffusion INSEE": 1}
+    row = company(reading, "980704894")
     assert str(row.pop("description")).startswith("La société a pour objet directement")
     assert row == {
         "iso2": "FR",
@@ -185,6 +188,7 @@ def test_a_swedish_field_ends_only_where_quotes_meet_a_separator(tmp_path: Path)
     changed = changed.replace("2220000000", "5560000001")
     file = tmp_path / "bolagsverket_bulkfil.txt"
     file.write_text(changed, encoding="utf-8")
+    # The file of SCB (Statistics Sweden) has the activities.
     scb = tmp_path / "scb_bulkfil_JE.txt"
     scb.write_bytes(
         "PeOrgNr\tNamn\tJurForm\tFtgStat\tNg1\tNg2\tNg3\tNg4\tNg5\n"
@@ -198,7 +202,33 @@ def test_a_swedish_field_ends_only_where_quotes_meet_a_separator(tmp_path: Path)
     assert row["nace_secondaires"] == ["47210"]
 
 
-def test_a_latvian_activity_is_that_of_the_newest_tax_year(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("address", "place", "noted"),
+    [
+        ("Gatan 1$c/o Beta$ÅNGE$84100$SE-LAND", ("c/o Beta, Gatan 1", "84100", "ÅNGE"), {}),
+        ("Gatan 1$ÅNGE$84100$SE-LAND", (None, None, None), {"adresse illisible": 1}),
+        ("Gatan 1$$$ÅNGE$84100$SE-LAND", (None, None, None), {"adresse illisible": 1}),
+    ],
+)
+def test_a_swedish_address_has_five_parts_and_the_name_is_that_of_the_company(
+    tmp_path: Path, address: str, place: tuple[str | None, ...], noted: dict[str, int]
+) -> None:
+    published = (RAW / "se" / "bolagsverket_bulkfil.txt").read_text(encoding="utf-8")
+    names = 'Beta Bifirma$BIFIRMA-ORGNAM$1999-01-01|Beta "B" AB$FORETAGSNAMN-ORGNAM$1985-10-01'
+    changed = published.replace("Ensillre 2286$$ÅNGE$84100$SE-LAND", address)
+    changed = re.sub(r"Ensillre Väg[^$]*[$]FORETAGSNAMN-ORGNAM[$]1985-10-01", names, changed)
+    file = tmp_path / "bolagsverket_bulkfil.txt"
+    file.write_text(changed, encoding="utf-8")
+
+    reading = read("se-bolagsverket", [file], tmp_path)
+
+    row = reading.kept.collect().row(0, named=True)
+    assert row["nom"] == 'Beta "B" AB'
+    assert (row["adresse"], row["code_postal"], row["ville"]) == place
+    assert reading.counts.noted == noted
+
+
+def test_the_activity_of_a_latvian_company_is_that_of_the_newest_tax_year(tmp_path: Path) -> None:
     vid = tmp_path / "vid.csv"
     vid.write_text(
         "Registracijas_kods;Nosaukums;Taksacijas_gads;Pamatdarbibas_NACE_kods\n"
@@ -212,7 +242,7 @@ def test_a_latvian_activity_is_that_of_the_newest_tax_year(tmp_path: Path) -> No
     assert (row["nace_code"], row["nace_version"]) == ("8559", "2.1")
 
 
-def test_a_romanian_state_is_the_active_one_of_several(tmp_path: Path) -> None:
+def test_a_romanian_company_with_several_states_has_the_active_one(tmp_path: Path) -> None:
     companies = tmp_path / "OD_FIRME.CSV"
     companies.write_text(
         "\ufeffDENUMIRE^CUI^COD_INMATRICULARE^DATA_INMATRICULARE^FORMA_JURIDICA^ADR_DEN_STRADA\r\n"
@@ -222,6 +252,7 @@ def test_a_romanian_state_is_the_active_one_of_several(tmp_path: Path) -> None:
         encoding="utf-8",
         newline="",
     )
+    # The company is in dissolution (1070) and in function (1048).
     states = tmp_path / "OD_STARE_FIRMA.CSV"
     states.write_text("COD_INMATRICULARE^COD\nJ14/33/2001^1070\nJ14/33/2001^1048\n")
     names = tmp_path / "N_STARE_FIRMA.CSV"
@@ -229,19 +260,20 @@ def test_a_romanian_state_is_the_active_one_of_several(tmp_path: Path) -> None:
     work = tmp_path / "work"
     work.mkdir()
 
-    found = read("ro-onrc", [companies, states, names], work)
+    reading = read("ro-onrc", [companies, states, names], work)
 
-    row = company(found, "13735411")
+    row = company(reading, "13735411")
     assert (row["statut"], row["date_creation"]) == ("funcțiune", "2001-02-05")
-    assert found.counts.dropped == {"personne physique": 1}
-    assert found.counts.rejected == {"sans code fiscal": 1}
+    assert reading.counts.dropped == {"personne physique": 1}
+    assert reading.counts.rejected == {"sans code fiscal": 1}
 
 
-def test_czech_rows_of_the_published_layout(tmp_path: Path) -> None:
+def test_a_czech_row_becomes_a_company_and_a_person_is_dropped(tmp_path: Path) -> None:
     header = (
         "ICO,OKRESLAU,DDATVZN,DDATZAN,ZPZAN,DDATPAKT,FORMA,ROSFORMA,KATPO,NACE,NACE2025,ICZUJ,FIRMA,"
         "CISS2010,KODADM,TEXTADR,PSC,OBEC_TEXT,COBCE_TEXT,ULICE_TEXT,TYPCDOM,CDOM,COR,DATPLAT,PRIZNAK"
     )
+    # Form 101 of the second row is a person who carries on a trade.
     file = tmp_path / "res_data.csv"
     file.write_text(
         f"{header}\n"
@@ -252,9 +284,9 @@ def test_czech_rows_of_the_published_layout(tmp_path: Path) -> None:
         encoding="utf-8",
     )
 
-    found = read("cz-res", [file], tmp_path)
+    reading = read("cz-res", [file], tmp_path)
 
-    assert company(found, "00006947") == {
+    assert company(reading, "00006947") == {
         "iso2": "CZ",
         "id": "00006947",
         "nom": "Ministerstvo financí",
@@ -270,4 +302,4 @@ def test_czech_rows_of_the_published_layout(tmp_path: Path) -> None:
         "nace_version": "2.1",
         "date_source": "2024-01-01",
     }
-    assert found.counts.dropped == {"personne physique": 1}
+    assert reading.counts.dropped == {"personne physique": 1}

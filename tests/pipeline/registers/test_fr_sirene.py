@@ -1,4 +1,4 @@
-"""France: the excerpt of SIRENE, and rows of the same layout for what it does not hold."""
+"""France: the excerpt of SIRENE, and rows of the same layout for cases that it lacks."""
 
 import csv
 from pathlib import Path
@@ -7,29 +7,30 @@ import polars as pl
 
 from tests.pipeline.registers.reading import RAW, company, read
 
+# Units are companies; a seat is the establishment with the address of a unit.
 UNITS = RAW / "fr" / "StockUniteLegale_utf8.csv"
 SEATS = RAW / "fr" / "StockEtablissement_utf8.csv"
 
 
-def _units(path: Path, *changes: dict[str, str]) -> Path:
-    """The published header, and the first published row once for each of `changes`."""
+def _changed_units(path: Path, *changes: dict[str, str]) -> Path:
+    """Write the published header, and for each of `changes` the first published row so changed; returns `path`."""
     with UNITS.open(encoding="utf-8", newline="") as file:
         rows = csv.DictReader(file)
-        first = next(rows)
-        names = list(rows.fieldnames or [])
+        first_row = next(rows)
+        column_names = list(rows.fieldnames or [])
     with path.open("w", encoding="utf-8", newline="") as file:
-        writer = csv.DictWriter(file, names)
+        writer = csv.DictWriter(file, column_names)
         writer.writeheader()
-        writer.writerows(first | change for change in changes)
+        writer.writerows(first_row | change for change in changes)
     return path
 
 
 def test_every_unit_is_kept_with_its_seat(tmp_path: Path) -> None:
-    found = read("fr-sirene", [UNITS, SEATS], tmp_path)
+    reading = read("fr-sirene", [UNITS, SEATS], tmp_path)
 
-    assert (found.counts.read, found.counts.kept) == (5, 5)
-    assert (found.counts.dropped, found.counts.rejected, found.counts.noted) == ({}, {}, {})
-    assert company(found, "213300759") == {
+    assert (reading.counts.read, reading.counts.kept) == (5, 5)
+    assert (reading.counts.dropped, reading.counts.rejected, reading.counts.noted) == ({}, {}, {})
+    assert company(reading, "213300759") == {
         "iso2": "FR",
         "id": "213300759",
         "nom": "COMMUNE DE BRUGES",
@@ -47,28 +48,31 @@ def test_every_unit_is_kept_with_its_seat(tmp_path: Path) -> None:
     }
 
 
-def test_the_day_that_stands_for_an_unknown_one_is_no_date(tmp_path: Path) -> None:
+def test_the_placeholder_1900_01_01_is_no_day_of_creation(tmp_path: Path) -> None:
     days = ("1900-01-01", "1900-01-02")
-    units = _units(
+    units = _changed_units(
         tmp_path / "StockUniteLegale_utf8.csv",
-        *({"siren": f"10000000{n}", "dateCreationUniteLegale": day} for n, day in enumerate(days)),
+        *(
+            {"siren": f"10000000{number}", "dateCreationUniteLegale": day}
+            for number, day in enumerate(days)
+        ),
     )
-    found = read("fr-sirene", [units, SEATS], tmp_path).kept.sort("id").collect()
+    rows = read("fr-sirene", [units, SEATS], tmp_path).kept.sort("id").collect()
 
-    assert found["date_creation"].to_list() == [None, "1900-01-02"]
+    assert rows["date_creation"].to_list() == [None, "1900-01-02"]
 
 
-def test_parquet_gives_what_csv_gives(tmp_path: Path) -> None:
+def test_parquet_gives_the_rows_of_csv(tmp_path: Path) -> None:
     expected = read("fr-sirene", [UNITS, SEATS], tmp_path).kept.collect()
     files = [
         tmp_path / "StockUniteLegale_utf8.parquet",
         tmp_path / "StockEtablissement_utf8.parquet",
     ]
     for published, file in zip((UNITS, SEATS), files, strict=True):
-        typed = pl.read_csv(published, infer_schema=False).with_columns(
+        typed_table = pl.read_csv(published, infer_schema=False).with_columns(
             pl.col("^dateCreation.*$").str.to_date(), pl.col("^etablissementSiege$") == "true"
         )
-        typed.write_parquet(file)
+        typed_table.write_parquet(file)
     work = tmp_path / "work"
     work.mkdir()
 
@@ -76,7 +80,7 @@ def test_parquet_gives_what_csv_gives(tmp_path: Path) -> None:
 
 
 def test_persons_partial_diffusion_and_ceased_units_are_dropped_and_counted(tmp_path: Path) -> None:
-    units = _units(
+    units = _changed_units(
         tmp_path / "units.csv",
         {"siren": "000000001", "categorieJuridiqueUniteLegale": "1000"},
         {
@@ -88,26 +92,26 @@ def test_persons_partial_diffusion_and_ceased_units_are_dropped_and_counted(tmp_
         {"siren": "000000004", "trancheEffectifsUniteLegale": "NN"},
     )
 
-    found = read("fr-sirene", [units, SEATS], tmp_path)
+    reading = read("fr-sirene", [units, SEATS], tmp_path)
 
-    assert found.counts.dropped == {"cessée": 1, "diffusion partielle": 1, "personne physique": 1}
-    assert found.counts.noted == {"siège absent": 1}
-    assert found.kept.select("id", "tranche_effectif").collect().rows() == [("000000004", None)]
+    assert reading.counts.dropped == {"cessée": 1, "diffusion partielle": 1, "personne physique": 1}
+    assert reading.counts.noted == {"siège absent": 1}
+    assert reading.kept.select("id", "tranche_effectif").collect().rows() == [("000000004", None)]
 
 
 def test_the_activity_is_of_the_newest_nomenclature_that_is_a_nace(tmp_path: Path) -> None:
     nomenclature = "nomenclatureActivitePrincipaleUniteLegale"
     activity, naf25 = "activitePrincipaleUniteLegale", "activitePrincipaleNAF25UniteLegale"
-    units = _units(
+    units = _changed_units(
         tmp_path / "units.csv",
         {"siren": "000000001", activity: "62.01Z", naf25: "62.10Y"},
         {"siren": "000000002", activity: "62.01Z"},
         {"siren": "000000003", activity: "72.2C", nomenclature: "NAFRev1"},
     )
 
-    found = read("fr-sirene", [units, SEATS], tmp_path)
+    reading = read("fr-sirene", [units, SEATS], tmp_path)
 
-    assert found.kept.select("nace_code", "nace_version").collect().rows() == [
+    assert reading.kept.select("nace_code", "nace_version").collect().rows() == [
         ("62.10", "2.1"),
         ("62.01", "2"),
         (None, None),

@@ -1,4 +1,4 @@
-"""Files made to fill the memory: refused by name, in a process that may take little."""
+"""Files made to fill the memory or the disk are refused by name."""
 
 import gzip
 import io
@@ -19,11 +19,12 @@ from pipeline.registers.accounts import account_import, filing
 from pipeline.registers.accounts.filing import FilingError
 from tests.pipeline.registers.reading import RAW
 
-# Beyond what the libraries take by themselves, when nothing is imported.
-ROOM = 400 << 20
-SIZE = 300 << 20  # of what a hostile file unpacks to
+# Bytes that an import of a hostile file can take, in addition to the memory of the libraries.
+MOST_IMPORT_BYTES = 400 << 20
+UNPACKED_BYTES = 300 << 20  # of the text of a hostile file
 
-RUN = """
+# Imports a file, and prints the error and the growth of its memory in KiB; arguments: source, file, output folder.
+IMPORT_PROGRAM = """
 import resource, sys
 from pathlib import Path
 from pipeline import importing
@@ -39,25 +40,29 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 
 
 def _unclosed_quote() -> Iterator[bytes]:
+    """An Estonian table in pieces; the quotation mark of its first row is never closed."""
     with zipfile.ZipFile(next((RAW / "ee").glob("*lihtandmed*.zip"))) as archive:
         header = archive.read(archive.namelist()[0]).split(b"\n", 1)[0]
     yield header + b'\n"'
-    yield from [b"Muster O\xc3\x9c;1;2\n" * (1 << 16)] * (SIZE // (15 << 16))
+    # A piece has 65 536 rows of 15 bytes.
+    yield from [b"Muster O\xc3\x9c;1;2\n" * (1 << 16)] * (UNPACKED_BYTES // (15 << 16))
 
 
 def _endless_line() -> Iterator[bytes]:
+    """A line of JSON in pieces, which does not end."""
     yield b'{"company_number": "'
-    yield from [b"x" * (1 << 20)] * (SIZE >> 20)
+    yield from [b"x" * (1 << 20)] * (UNPACKED_BYTES >> 20)
 
 
 def _endless_object() -> Iterator[bytes]:
+    """An array of JSON in pieces, whose first element does not end."""
     yield b'[{"formality": {"a": ['
-    yield from [b"1," * (1 << 19)] * (SIZE >> 20)
+    yield from [b"1," * (1 << 19)] * (UNPACKED_BYTES >> 20)
 
 
 @pytest.mark.long  # each unpacks to 300 MiB
 @pytest.mark.parametrize(
-    ("source", "name", "pieces", "message"),
+    ("source", "name", "make_pieces", "message"),
     [
         ("ee", "lihtandmed.csv", _unclosed_quote, "a line within quotes is longer than 16 MiB"),
         ("de-offeneregister", "de.jsonl", _endless_line, "line 1 is longer than 16 MiB"),
@@ -65,34 +70,34 @@ def _endless_object() -> Iterator[bytes]:
     ],
 )
 def test_a_record_without_end_is_refused_in_little_memory(
-    tmp_path: Path, source: str, name: str, pieces: object, message: str
+    tmp_path: Path, source: str, name: str, make_pieces: object, message: str
 ) -> None:
-    """A quotation mark that is never closed: 1.5 MB of zip took 4.8 GiB"""
+    """Fixed: an unclosed quotation mark in a zip of 1.5 MB took 4.8 GiB."""
     packed = tmp_path / f"{name}.zip"
     with (
         zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
         archive.open(name, "w", force_zip64=True) as member,
     ):
-        for piece in pieces():  # type: ignore[operator]
+        for piece in make_pieces():  # type: ignore[operator]
             member.write(piece)
 
-    command = [sys.executable, "-c", RUN, source, str(packed), str(tmp_path / "out")]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    command = [sys.executable, "-c", IMPORT_PROGRAM, source, str(packed), str(tmp_path / "out")]
+    process = subprocess.run(command, capture_output=True, text=True, check=True)
 
-    said, kilobytes = done.stdout.splitlines()
-    assert message in said
-    assert int(kilobytes) << 10 < ROOM
+    message_line, kilobytes = process.stdout.splitlines()
+    assert message in message_line
+    assert int(kilobytes) << 10 < MOST_IMPORT_BYTES
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
-def test_a_filing_defines_no_entities(encoding: str) -> None:
+def test_a_filing_that_defines_an_entity_is_refused(encoding: str) -> None:
     xml = '<!DOCTYPE html [<!ENTITY a "ha">]><html>&a;</html>'
 
     with pytest.raises(FilingError, match="définition d'une entité"):
         filing.parse(io.BytesIO(xml.encode(encoding)))
 
 
-def test_zips_in_zips_have_an_end(tmp_path: Path) -> None:
+def test_a_zip_inside_three_other_zips_is_refused(tmp_path: Path) -> None:
     packed = b"<xbrl/>"
     for name in ("a.xml", "1.zip", "2.zip", "3.zip", "4.zip"):
         stream = io.BytesIO()
@@ -110,7 +115,8 @@ def test_zips_in_zips_have_an_end(tmp_path: Path) -> None:
 
 
 FILING = "Prod223_2125_09734389_20231231.html"
-# Source -> the name of its file, the beginning of its text, and a piece that comes again and again.
+# Source -> the name of its file, the beginning of its text, and a piece that is repeated. The text of `ee` is read from
+# the excerpt.
 BOMBS: dict[str, tuple[str, bytes, bytes]] = {
     "ee": ("a.csv", b"", b""),
     "de-offeneregister": ("a.jsonl", b"", b'{"name": "A"}\n'),
@@ -129,7 +135,8 @@ BOMBS: dict[str, tuple[str, bytes, bytes]] = {
 def test_a_small_file_that_unpacks_to_much_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str, packing_of: str
 ) -> None:
-    monkeypatch.setattr(packing, "SMALL", 1 << 18)
+    """Both limits of unpacked bytes are lowered under the 1 MiB of the text; an import and a fetch refuse the file."""
+    monkeypatch.setattr(packing, "LEAST_LIMIT", 1 << 18)  # the text below has 1 MiB
     monkeypatch.setattr(filing, "LARGEST", 3 << 18)
     name, beginning, piece = BOMBS[source]
     if source == "ee":
@@ -140,8 +147,10 @@ def test_a_small_file_that_unpacks_to_much_is_refused(
     file = tmp_path / f"{name}.zip"
     if "zip" in packing_of.split():
         file.write_bytes(
-            _packed(
-                {name: content} if packing_of == "zip" else {"in.zip": _packed({name: content})}
+            _deflated_zip(
+                {name: content}
+                if packing_of == "zip"
+                else {"in.zip": _deflated_zip({name: content})}
             )
         )
     else:
@@ -149,19 +158,18 @@ def test_a_small_file_that_unpacks_to_much_is_refused(
 
     with pytest.raises(InputError, match=r"unpacks to more than .* download it again"):
         REGISTERS[source].read([file], tmp_path)
-    if (
-        packing_of != "zip in zip"
-    ):  # of which a fetch counts the zips alone, where there is no reader to ask
+    # Of some sources, a fetch only counts the files in the outer zip.
+    if packing_of != "zip in zip":
         with pytest.raises(FetchError, match="unpacks to more than"):
             published_files.count_rows(file, name, REGISTERS[source])
 
 
 @pytest.mark.parametrize("source", ["ee", "fr-comptes"])
-def test_the_text_of_a_file_leaves_room_on_the_disk(
+def test_a_file_whose_text_would_fill_the_disk_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str
 ) -> None:
-    monkeypatch.setattr(packing, "_LOOK", 1)
-    monkeypatch.setattr(packing, "LEAST_FREE", 1 << 60)
+    monkeypatch.setattr(packing, "_BYTES_BETWEEN_DISK_CHECKS", 1)
+    monkeypatch.setattr(packing, "LEAST_FREE", 1 << 60)  # more than any disk has free
     file = tmp_path / "a.csv"
     file.write_bytes(b"a;b\n1;2\n")
 
@@ -169,7 +177,8 @@ def test_the_text_of_a_file_leaves_room_on_the_disk(
         REGISTERS[source].read([file], tmp_path)
 
 
-def _packed(members: dict[str, bytes]) -> bytes:
+def _deflated_zip(members: dict[str, bytes]) -> bytes:
+    """A zip of these members, compressed."""
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in members.items():

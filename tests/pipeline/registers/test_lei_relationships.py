@@ -1,6 +1,7 @@
 """Level 2 of the LEI data, as XML and CSV.
 
-Rows are made in the published layout (RR-CDF 2.1), but for the last test, which reads the excerpt of the golden copy.
+Level 2 has the relationships between entities. The tests make files in the published layout (RR-CDF 2.1); the last test
+reads the excerpt of the golden copy.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,83 +18,95 @@ from tests.pipeline.registers.published import (
     relationships_csv,
     relationships_xml,
 )
-from tests.pipeline.registers.reading import RAW, read, rejected
+from tests.pipeline.registers.reading import RAW, read, rejected_reasons
 from tests.world import lei
 
-CHILD, PARENT, TOP = map(lei, (1, 2, 3))
-DIRECT = RelationshipRecord(
+# Three LEIs with valid check digits.
+CHILD, PARENT, ULTIMATE_PARENT = map(lei, (1, 2, 3))
+DIRECT_PARENT_RECORD = RelationshipRecord(
     CHILD, "LEI", PARENT, "LEI", "IS_DIRECTLY_CONSOLIDATED_BY", "ACTIVE", "PUBLISHED", ()
 )
-ACCOUNTING = ("2022-01-01T08:00:00+01:00", "2022-12-31T08:00:00+01:00", "ACCOUNTING_PERIOD")
-SINCE = ("2021-04-12T00:30:00+02:00", "", "RELATIONSHIP_PERIOD")
-FILED = ("2023-05-02T00:00:00Z", "", "DOCUMENT_FILING_PERIOD")
+# Periods of a relationship: the first moment, the last moment (empty for none), and the type.
+ACCOUNTING_PERIOD = ("2022-01-01T08:00:00+01:00", "2022-12-31T08:00:00+01:00", "ACCOUNTING_PERIOD")
+OPEN_RELATIONSHIP_PERIOD = ("2021-04-12T00:30:00+02:00", "", "RELATIONSHIP_PERIOD")
+FILING_PERIOD = ("2023-05-02T00:00:00Z", "", "DOCUMENT_FILING_PERIOD")
 
 
-def _xml(folder: Path, records: Sequence[RelationshipRecord]) -> Path:
+def _write_xml(folder: Path, records: Sequence[RelationshipRecord]) -> Path:
+    """Publish these relationships as XML."""
     return relationships_xml(folder / "rr.xml", "2023-11-06", records)
 
 
-def _csv(folder: Path, records: Sequence[RelationshipRecord]) -> Path:
+def _write_csv(folder: Path, records: Sequence[RelationshipRecord]) -> Path:
+    """Publish these relationships as CSV."""
     return relationships_csv(folder / "20231106-rr.csv", records)
 
 
-both_forms = pytest.mark.parametrize("publish", [_xml, _csv])
-Publish = Callable[[Path, Sequence[RelationshipRecord]], Path]
+as_xml_and_as_csv = pytest.mark.parametrize("publish", [_write_xml, _write_csv])
+WriteFile = Callable[[Path, Sequence[RelationshipRecord]], Path]
 
 
-def test_a_made_lei_has_the_check_digits_of_the_standard() -> None:
+def test_an_lei_of_the_tests_has_the_check_digits_of_the_standard() -> None:
+    # ISO 17442: with letters as numbers from 10, an LEI is 1 modulo 97.
     for number in (1, 97, 20_231_106):
         digits = "".join(str(int(letter, 36)) for letter in lei(number))
         assert (len(lei(number)), int(digits) % 97) == (20, 1)
 
 
-@both_forms
-def test_the_days_are_those_of_the_relationship_in_their_own_time_zone(
-    tmp_path: Path, publish: Publish
+@as_xml_and_as_csv
+def test_a_relationship_has_the_day_of_its_relationship_period_as_written(
+    tmp_path: Path, publish: WriteFile
 ) -> None:
+    """The start `2021-04-12T00:30:00+02:00` is 12 April, although it is 11 April in UTC."""
     ultimate, branch = "IS_ULTIMATELY_CONSOLIDATED_BY", "IS_INTERNATIONAL_BRANCH_OF"
     records = [
-        DIRECT._replace(periods=[ACCOUNTING, SINCE, FILED]),
-        DIRECT._replace(parent=TOP, kind=ultimate, periods=[SINCE]),
-        DIRECT._replace(child=TOP, kind=branch, registration="LAPSED"),
-        DIRECT._replace(child=TOP, periods=[FILED]),
+        DIRECT_PARENT_RECORD._replace(
+            periods=[ACCOUNTING_PERIOD, OPEN_RELATIONSHIP_PERIOD, FILING_PERIOD]
+        ),
+        DIRECT_PARENT_RECORD._replace(
+            parent=ULTIMATE_PARENT, kind=ultimate, periods=[OPEN_RELATIONSHIP_PERIOD]
+        ),
+        DIRECT_PARENT_RECORD._replace(child=ULTIMATE_PARENT, kind=branch, registration="LAPSED"),
+        DIRECT_PARENT_RECORD._replace(child=ULTIMATE_PARENT, periods=[FILING_PERIOD]),
     ]
 
-    found = read("gleif-rr", [publish(tmp_path, records)], tmp_path)
+    reading = read("gleif-rr", [publish(tmp_path, records)], tmp_path)
 
-    assert found.kept.collect().rows() == [
+    assert reading.kept.collect().rows() == [
         (CHILD, PARENT, "directe", "2021-04-12", None),
-        (CHILD, TOP, "ultime", "2021-04-12", None),
-        (TOP, PARENT, "succursale", None, None),
-        (TOP, PARENT, "directe", None, None),
+        (CHILD, ULTIMATE_PARENT, "ultime", "2021-04-12", None),
+        (ULTIMATE_PARENT, PARENT, "succursale", None, None),
+        (ULTIMATE_PARENT, PARENT, "directe", None, None),
     ]
-    assert (found.counts.read, found.counts.kept, found.counts.noted) == (4, 4, {})
+    assert (reading.counts.read, reading.counts.kept, reading.counts.noted) == (4, 4, {})
 
 
-@both_forms
+@as_xml_and_as_csv
 def test_a_relationship_that_ended_is_history_with_its_last_day(
-    tmp_path: Path, publish: Publish
+    tmp_path: Path, publish: WriteFile
 ) -> None:
-    """Before: an INACTIVE one was dropped, and `anciens_liens` had nothing of published files."""
-    over = ("2001-01-01T00:00:00Z", "2019-06-30T00:00:00Z", "RELATIONSHIP_PERIOD")
+    """Fixed: INACTIVE relationships were dropped, so `anciens_liens` was empty for published files."""
+    ended_period = ("2001-01-01T00:00:00Z", "2019-06-30T00:00:00Z", "RELATIONSHIP_PERIOD")
     records = [
-        DIRECT._replace(status="INACTIVE", periods=[ACCOUNTING, over]),
-        DIRECT._replace(child=TOP, registration="RETIRED", periods=[over]),
+        DIRECT_PARENT_RECORD._replace(status="INACTIVE", periods=[ACCOUNTING_PERIOD, ended_period]),
+        DIRECT_PARENT_RECORD._replace(
+            child=ULTIMATE_PARENT, registration="RETIRED", periods=[ended_period]
+        ),
     ]
 
-    found = read("gleif-rr", [publish(tmp_path, records)], tmp_path)
+    reading = read("gleif-rr", [publish(tmp_path, records)], tmp_path)
 
-    assert found.kept.collect().rows() == [
+    assert reading.kept.collect().rows() == [
         (CHILD, PARENT, "directe", "2001-01-01", "2019-06-30"),
-        (TOP, PARENT, "directe", "2001-01-01", "2019-06-30"),
+        (ULTIMATE_PARENT, PARENT, "directe", "2001-01-01", "2019-06-30"),
     ]
-    assert found.counts.dropped == {}
+    assert reading.counts.dropped == {}
 
 
-def test_xml_tells_the_day_of_its_content(tmp_path: Path) -> None:
-    found = read("gleif-rr", [_xml(tmp_path, [DIRECT])], tmp_path)
+def test_the_date_of_an_xml_file_is_its_content_date(tmp_path: Path) -> None:
+    reading = read("gleif-rr", [_write_xml(tmp_path, [DIRECT_PARENT_RECORD])], tmp_path)
 
-    assert [(day.date, day.origin) for day in found.dates.values()] == [("2023-11-06", "contenu")]
+    assert [(day.date, day.origin) for day in reading.dates.values()] == [("2023-11-06", "contenu")]
 
 
 @pytest.mark.parametrize(
@@ -102,93 +115,104 @@ def test_xml_tells_the_day_of_its_content(tmp_path: Path) -> None:
         ("0999-12-31T00:00:00Z", None),
         ("1000-01-01T00:00:00Z", "1000-01-01"),
         ("2999-12-31T00:00:00Z", "2999-12-31"),
-        ("3000-01-01T00:00:00Z", None),  # for no end
+        ("3000-01-01T00:00:00Z", None),  # a placeholder for no end
     ],
 )
-def test_a_year_that_stands_for_no_date_gives_no_day(
+def test_a_year_before_1000_or_after_2999_is_no_date(
     tmp_path: Path, written: str, day: str | None
 ) -> None:
-    record = DIRECT._replace(periods=[(written, "", "RELATIONSHIP_PERIOD")])
+    record = DIRECT_PARENT_RECORD._replace(periods=[(written, "", "RELATIONSHIP_PERIOD")])
 
-    found = read("gleif-rr", [_xml(tmp_path, [record])], tmp_path)
+    reading = read("gleif-rr", [_write_xml(tmp_path, [record])], tmp_path)
 
-    assert found.kept.collect().rows() == [(CHILD, PARENT, "directe", day, None)]
-    assert found.counts.noted == ({} if day else {"date illisible": 1})
+    assert reading.kept.collect().rows() == [(CHILD, PARENT, "directe", day, None)]
+    assert reading.counts.noted == ({} if day else {"date illisible": 1})
 
 
-@both_forms
-def test_every_record_is_kept_or_counted_by_its_reason(tmp_path: Path, publish: Publish) -> None:
-    unread = DIRECT._replace(
-        periods=[ACCOUNTING, ("2021-04-12", "jamais", "RELATIONSHIP_PERIOD"), FILED]
+@as_xml_and_as_csv
+def test_every_record_is_kept_or_counted_by_its_reason(tmp_path: Path, publish: WriteFile) -> None:
+    """Only the first record is kept; its unreadable last day is null, and counted also for the repeated record."""
+    with_unreadable_end = DIRECT_PARENT_RECORD._replace(
+        periods=[ACCOUNTING_PERIOD, ("2021-04-12", "jamais", "RELATIONSHIP_PERIOD"), FILING_PERIOD]
     )
     records = [
-        unread,
-        unread,
-        *(DIRECT._replace(kind=kind) for kind in lei_relationships.FUNDS),
-        DIRECT._replace(status="INACTIVE"),
-        DIRECT._replace(status="NULL"),
-        DIRECT._replace(registration="RETIRED", periods=[ACCOUNTING, SINCE]),
-        *(DIRECT._replace(registration=status) for status in lei_relationships.WITHDRAWN),
-        DIRECT._replace(kind="IS_FRIEND_OF"),
-        DIRECT._replace(parent=CHILD),
-        DIRECT._replace(child="0" * 17 + "abc"),
-        DIRECT._replace(parent_type="ISO"),
+        with_unreadable_end,
+        with_unreadable_end,  # the repeated relationship
+        *(DIRECT_PARENT_RECORD._replace(kind=kind) for kind in lei_relationships.FUNDS),  # three
+        DIRECT_PARENT_RECORD._replace(status="INACTIVE"),
+        DIRECT_PARENT_RECORD._replace(status="NULL"),
+        DIRECT_PARENT_RECORD._replace(
+            registration="RETIRED", periods=[ACCOUNTING_PERIOD, OPEN_RELATIONSHIP_PERIOD]
+        ),
+        *(
+            DIRECT_PARENT_RECORD._replace(registration=status)
+            for status in lei_relationships.WITHDRAWN
+        ),
+        DIRECT_PARENT_RECORD._replace(kind="IS_FRIEND_OF"),  # an unknown kind
+        DIRECT_PARENT_RECORD._replace(parent=CHILD),  # a relationship with itself
+        DIRECT_PARENT_RECORD._replace(child="0" * 17 + "abc"),  # not an LEI
+        DIRECT_PARENT_RECORD._replace(parent_type="ISO"),  # the parent has no LEI
     ]
     path = publish(tmp_path, records)
 
-    found = read("gleif-rr", [path], tmp_path)
+    reading = read("gleif-rr", [path], tmp_path)
 
-    assert found.kept.collect().rows() == [(CHILD, PARENT, "directe", "2021-04-12", None)]
-    assert found.counts.dropped == {
+    assert reading.kept.collect().rows() == [(CHILD, PARENT, "directe", "2021-04-12", None)]
+    assert reading.counts.dropped == {
         "enregistrement retiré": 3, "relation d'un fonds": 3, "relation répétée": 1,
         "relation terminée sans dernier jour": 2,
     }  # fmt: skip
-    assert found.counts.rejected == {
+    assert reading.counts.rejected == {
         "LEI mal formé": 2, "nature de relation inconnue": 1, "relation avec soi-même": 1,
     }  # fmt: skip
-    assert found.counts.noted == {"date illisible": 2}
-    assert len(rejected(found)) == 4
-    gone = sum(found.counts.dropped.values()) + sum(found.counts.rejected.values())
-    assert found.counts.read == found.counts.kept + gone == len(records)
+    assert reading.counts.noted == {"date illisible": 2}
+    assert len(rejected_reasons(reading)) == 4
+    left_out = sum(reading.counts.dropped.values()) + sum(reading.counts.rejected.values())
+    assert reading.counts.read == reading.counts.kept + left_out == len(records)
     assert lei_relationships.count_rows(path) == len(records)
 
 
 @pytest.mark.parametrize(
     ("columns", "message"),
     [((*RELATIONSHIP_COLUMNS, "Relationship.Mood"), "unknown column Relationship.Mood"),
-     (RELATIONSHIP_COLUMNS[1:], f"no column {RELATIONSHIP_COLUMNS[0]}")],
+     (RELATIONSHIP_COLUMNS[1:], f"no column {RELATIONSHIP_COLUMNS[0]}"),
+     ((*RELATIONSHIP_COLUMNS, RELATIONSHIP_COLUMNS[0]), f"column {RELATIONSHIP_COLUMNS[0]} is there twice")],
 )  # fmt: skip
 def test_a_table_of_another_layout_is_refused(
     tmp_path: Path, columns: Sequence[str], message: str
 ) -> None:
     with pytest.raises(InputError, match=message):
-        read("gleif-rr", [relationships_csv(tmp_path / "rr.csv", [DIRECT], columns)], tmp_path)
+        read(
+            "gleif-rr",
+            [relationships_csv(tmp_path / "rr.csv", [DIRECT_PARENT_RECORD], columns)],
+            tmp_path,
+        )
 
 
 def test_xml_of_another_layout_and_xml_that_is_cut_are_refused(tmp_path: Path) -> None:
-    path = _xml(tmp_path, [DIRECT] * 3)
-    whole = path.read_text()
-    path.write_text(whole.replace("</rr:StartNode>", "</rr:StartNode><rr:Mood>good</rr:Mood>"))
+    path = _write_xml(tmp_path, [DIRECT_PARENT_RECORD] * 3)
+    text = path.read_text()
+    path.write_text(text.replace("</rr:StartNode>", "</rr:StartNode><rr:Mood>good</rr:Mood>"))
     with pytest.raises(
         InputError, match=r"unknown element 'Mood' in Relationship.*layout has changed"
     ):
         read("gleif-rr", [path], tmp_path)
 
-    path.write_text(whole[:-200])
+    path.write_text(text[:-200])
     with pytest.raises(InputError, match=r"rr\.xml: .*; download it again"):
         read("gleif-rr", [path], tmp_path)
 
 
 def test_published_relationships_are_kept_or_counted(tmp_path: Path) -> None:
-    found = read("gleif-rr", [RAW / "gleif" / "rr-golden-copy-subset.csv.zip"], tmp_path)
+    reading = read("gleif-rr", [RAW / "gleif" / "rr-golden-copy-subset.csv.zip"], tmp_path)
 
-    assert (found.counts.read, found.counts.kept) == (147, 137)
-    assert found.counts.dropped == {"relation répétée": 10}
-    assert (found.counts.rejected, found.counts.noted) == ({}, {})
-    kinds = found.kept.collect()["nature"].value_counts().sort("nature").rows()
+    assert (reading.counts.read, reading.counts.kept) == (147, 137)
+    assert reading.counts.dropped == {"relation répétée": 10}
+    assert (reading.counts.rejected, reading.counts.noted) == ({}, {})
+    kinds = reading.kept.collect()["nature"].value_counts().sort("nature").rows()
     assert kinds == [("directe", 82), ("succursale", 1), ("ultime", 54)]
-    # A company and Thornico, of Denmark.
-    assert found.kept.filter(pl.col("lei") == "2138005D9I3VGZDWQQ60").collect().rows() == [
+    # The direct and the ultimate parent of this company is Thornico, of Denmark.
+    assert reading.kept.filter(pl.col("lei") == "2138005D9I3VGZDWQQ60").collect().rows() == [
         ("2138005D9I3VGZDWQQ60", "213800L8FME63XZNGL62", kind, "2014-02-19", None)
         for kind in ("directe", "ultime")
     ]

@@ -8,13 +8,13 @@ import polars as pl
 from polars.testing import assert_frame_equal
 
 from seeds import TABLES
-from tests.pipeline.registers.published import read, rows
+from tests.pipeline.registers.published import read, rows_by_id
 
 RAW = TABLES / "raw"
 UK = RAW / "uk" / "BasicCompanyData-southyorkshire.zip"
 
 
-def test_united_kingdom(tmp_path: Path) -> None:
+def test_published_rows_become_companies(tmp_path: Path) -> None:
     reading = read("uk-basic", [UK], tmp_path)
     expected = pl.DataFrame(
         {
@@ -46,75 +46,76 @@ def test_united_kingdom(tmp_path: Path) -> None:
         }
     )
 
-    assert_frame_equal(rows(reading, expected["id"].to_list(), expected.columns), expected)
+    assert_frame_equal(rows_by_id(reading, expected["id"].to_list(), expected.columns), expected)
 
 
 def test_a_four_digit_uk_code_is_sic_2003_and_never_a_nace_class(tmp_path: Path) -> None:
     reading = read("uk-basic", [UK], tmp_path)
 
-    row = rows(reading, ["00405649"], ["activite", "nace_code", "nace_version"]).row(0)
+    row = rows_by_id(reading, ["00405649"], ["activite", "nace_code", "nace_version"]).row(0)
 
     # 4521 reads as a class of NACE Rev. 2's division 45, motor trade; in 2003 it was building.
     assert row == ("Gen construction & civil engineer", None, None)
     assert reading.counts.noted["SIC 2003"] == 217
+    # The examples are the first five texts in alphabetical order.
     assert "4521 - Gen construction & civil engineer" not in reading.counts.examples["SIC 2003"]
     assert reading.counts.examples["SIC 2003"][0] == "0125 - Other farming of animals"
 
 
-def test_none_supplied_is_no_activity(tmp_path: Path) -> None:
+def test_the_sic_text_none_supplied_is_no_activity(tmp_path: Path) -> None:
     reading = read("uk-basic", [UK], tmp_path)
 
-    assert rows(reading, ["00150707"], ["activite", "nace_code"]).row(0) == (None, None)
+    assert rows_by_id(reading, ["00150707"], ["activite", "nace_code"]).row(0) == (None, None)
     assert reading.counts.noted["SIC None Supplied"] == 50
 
 
 def test_the_two_address_lines_are_one_address(tmp_path: Path) -> None:
-    with_address = tmp_path / "BasicCompanyData.csv"
-    header, row = _uk_lines()
+    file = tmp_path / "BasicCompanyData.csv"
+    header, row = _header_and_row()
     cells = row.split('","')
     cells[4:6] = ["1 High Street", "Heeley, Upper"]
-    with_address.write_text(header + '","'.join(cells), encoding="utf-8", newline="")
+    file.write_text(header + '","'.join(cells), encoding="utf-8", newline="")
 
-    reading = read("uk-basic", [with_address], tmp_path)
+    reading = read("uk-basic", [file], tmp_path)
 
     assert reading.kept.collect()["adresse"].to_list() == ["1 High Street, Heeley, Upper"]
 
 
 def test_former_names_and_further_activities_are_kept(tmp_path: Path) -> None:
     file = tmp_path / "BasicCompanyData.csv"
-    header, row = _uk_lines()
-    names, values = csv.reader([header, row])
-    cells = dict(zip(map(str.strip, names), values, strict=True))
+    header, row = _header_and_row()
+    column_names, values = csv.reader([header, row])
+    cells = dict(zip(map(str.strip, column_names), values, strict=True))
     cells |= {
         "PreviousName_1.CompanyName": "DÉJÀ LIMITED",
         "PreviousName_1.CONDATE": "01/02/2003",
         "PreviousName_2.CompanyName": "FIRST, LIMITED",
         "PreviousName_10.CompanyName": "OLDEST LIMITED",
         "SICCode.SicText_2": "45190 - Sale of other motor vehicles",
-        "SICCode.SicText_3": "5020 - Maintenance & repair of motors",
+        "SICCode.SicText_3": "5020 - Maintenance & repair of motors",  # of SIC 2003
         "SICCode.SicText_4": "45400 - Sale, maintenance and repair of motorcycles",
     }
     file.write_text(header + '"' + '","'.join(cells.values()) + '"\n', encoding="utf-8")
 
     reading = read("uk-basic", [file], tmp_path)
 
-    [found] = reading.kept.collect().to_dicts()
-    assert found["nom"] == "M TECH AUTO SERVICES LIMITED"
-    assert found["noms_anterieurs"] == ["DÉJÀ LIMITED", "FIRST, LIMITED", "OLDEST LIMITED"]
-    assert found["nace_secondaires"] == ["45190", "45400"]
+    [company_row] = reading.kept.collect().to_dicts()
+    assert company_row["nom"] == "M TECH AUTO SERVICES LIMITED"
+    assert company_row["noms_anterieurs"] == ["DÉJÀ LIMITED", "FIRST, LIMITED", "OLDEST LIMITED"]
+    assert company_row["nace_secondaires"] == ["45190", "45400"]
     assert reading.counts.noted == {"SIC secondaire illisible": 1}
 
 
-def test_further_activities_of_the_excerpt(tmp_path: Path) -> None:
-    found = read("uk-basic", [UK], tmp_path).kept.collect()
+def test_565_companies_of_the_excerpt_have_further_activities(tmp_path: Path) -> None:
+    frame = read("uk-basic", [UK], tmp_path).kept.collect()
 
-    several = found.filter(pl.col("nace_secondaires").is_not_null())
-    assert several.height == 565
-    assert several.filter(id="05424123")["nace_secondaires"].to_list() == [["98000"]]
+    with_further_codes = frame.filter(pl.col("nace_secondaires").is_not_null())
+    assert with_further_codes.height == 565
+    assert with_further_codes.filter(id="05424123")["nace_secondaires"].to_list() == [["98000"]]
 
 
-def _uk_lines() -> tuple[str, str]:
-    """The published header and the published row of one company."""
+def _header_and_row() -> tuple[str, str]:
+    """The published header and the published row of M TECH AUTO SERVICES, with their line ends."""
     with zipfile.ZipFile(UK) as archive:
         text = archive.read(archive.namelist()[0]).decode("utf-8")
     lines = text.splitlines(keepends=True)

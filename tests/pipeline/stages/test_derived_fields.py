@@ -5,7 +5,7 @@ import pytest
 
 from pipeline.stages import derived_fields
 from shards.codec.record import FIELDS
-from tests.pipeline.rows import companies, company
+from tests.pipeline.rows import companies_frame, company
 
 
 @pytest.mark.parametrize(
@@ -28,19 +28,19 @@ from tests.pipeline.rows import companies, company
 def test_a_domain_is_the_host_of_the_site_in_lower_case(
     site_web: str | None, domaine: str | None
 ) -> None:
-    found = derived_fields.fill_derived(
-        companies(company("EE", "1", "Ä", site_web=site_web))
+    rows = derived_fields.fill_derived(
+        companies_frame(company("EE", "1", "Ä", site_web=site_web))
     ).collect()
 
-    assert found["domaine"].item() == domaine
+    assert rows["domaine"].item() == domaine
 
 
-def test_a_given_domain_is_kept() -> None:
+def test_a_published_domain_and_a_published_band_of_headcount_are_kept() -> None:
     row = company("EE", "1", "Ä", site_web="https://a.ee", domaine="B.ee", tranche_effectif="NN")
 
-    found = derived_fields.fill_derived(companies({**row, "effectif": 7})).collect()
+    rows = derived_fields.fill_derived(companies_frame({**row, "effectif": 7})).collect()
 
-    assert (found["domaine"].item(), found["tranche_effectif"].item()) == ("b.ee", "NN")
+    assert (rows["domaine"].item(), rows["tranche_effectif"].item()) == ("b.ee", "NN")
 
 
 @pytest.mark.parametrize(
@@ -64,24 +64,25 @@ def test_a_given_domain_is_kept() -> None:
     ],
 )
 def test_a_headcount_has_the_band_of_insee(code: str, lowest: int, highest: int) -> None:
-    found = pl.DataFrame({"n": [lowest, highest]}).select(n=derived_fields.band(pl.col("n")))
+    rows = pl.DataFrame({"n": [lowest, highest]}).select(n=derived_fields.band(pl.col("n")))
 
-    assert found["n"].to_list() == [code, code]
+    assert rows["n"].to_list() == [code, code]
 
 
-def test_no_headcount_is_no_band() -> None:
-    found = pl.DataFrame({"n": [None, 0]}, schema={"n": pl.Int64}).select(
+def test_an_unknown_headcount_has_no_band_and_zero_has_one() -> None:
+    rows = pl.DataFrame({"n": [None, 0]}, schema={"n": pl.Int64}).select(
         n=derived_fields.band(pl.col("n"))
     )
 
-    assert found["n"].to_list() == [None, "00"]
+    assert rows["n"].to_list() == [None, "00"]
 
 
 # -- the score ---------------------------------------------------------------------
 
 
-def scored(**known: object) -> int:
-    row = {**dict.fromkeys(derived_fields.WEIGHTS), **known}
+def score_of(**fields: object) -> int:
+    """The score of a company with these fields, all other ones null."""
+    row = {**dict.fromkeys(derived_fields.WEIGHTS), **fields}
     return int(derived_fields.add_score(pl.LazyFrame([row])).collect()["score"].item())
 
 
@@ -89,20 +90,20 @@ def test_the_weights_sum_to_100() -> None:
     assert sum(derived_fields.WEIGHTS.values()) == 100
 
 
-def test_what_every_company_has_weighs_nothing() -> None:
+def test_fields_of_every_company_have_no_weight() -> None:
     assert set(FIELDS) >= set(derived_fields.WEIGHTS)
     assert derived_fields.WEIGHTS.keys().isdisjoint({"iso2", "id", "nom", "score"})
 
 
-def test_nothing_known_is_0_and_everything_is_100() -> None:
-    assert scored() == 0
-    assert scored(**dict.fromkeys(derived_fields.WEIGHTS, "connu")) == 100
+def test_a_score_is_0_without_known_fields_and_100_with_all() -> None:
+    assert score_of() == 0
+    assert score_of(**dict.fromkeys(derived_fields.WEIGHTS, "connu")) == 100
 
 
 @pytest.mark.parametrize(("field", "weight"), sorted(derived_fields.WEIGHTS.items()))
 def test_a_known_field_adds_its_weight(field: str, weight: int) -> None:
-    assert scored(**{field: "connu"}) == weight
+    assert score_of(**{field: "connu"}) == weight
 
 
 def test_a_zero_is_known() -> None:
-    assert scored(effectif=0) == derived_fields.WEIGHTS["effectif"]
+    assert score_of(effectif=0) == derived_fields.WEIGHTS["effectif"]

@@ -1,4 +1,4 @@
-"""Values that cannot be: null and counted, in every field; the company stays."""
+"""An impossible value of any field becomes null and is counted, and the company stays."""
 
 from pathlib import Path
 from typing import Any
@@ -14,28 +14,28 @@ from pipeline.errors import SeedError
 from pipeline.stages import implausible_values, money, text_cleaning
 from seeds import TABLES
 from tests import oracle
-from tests.pipeline.builds import accounted, run, served
-from tests.pipeline.rows import companies, company, line, write
+from tests.pipeline.builds import counts_add_up, published_companies, run_build
+from tests.pipeline.rows import companies_frame, company, statement_line, write_input
 
 SEEDS = tables.read()
-ROWS = SEEDS.tables["valeurs_vides"]
+PLACEHOLDER_ROWS = SEEDS.tables["valeurs_vides"]
 LAST_YEAR = implausible_values.latest_year(money.rates(SEEDS))
 NAN, INF = float("nan"), float("inf")
-LEI = "529900T8BM49AURSDO55"
+VALID_LEI = "529900T8BM49AURSDO55"
 
 
-def left(iso2: str = "EE", **fields: Any) -> tuple[dict[str, Any], dict[str, int]]:
-    """A company of these fields after the stage, and the counts."""
+def run_stage(iso2: str = "EE", **fields: Any) -> tuple[dict[str, Any], dict[str, int]]:
+    """A company with these fields after the stage, and the counts of left-out values by reason."""
     row = {"nom": "Été"} | fields
-    frame = text_cleaning.clean(companies(company(iso2, "1", **row))).collect()
+    frame = text_cleaning.clean(companies_frame(company(iso2, "1", **row))).collect()
     patterns = implausible_values.placeholders(SEEDS, iso2)
-    found, counts = implausible_values.leave_out(frame, patterns, LAST_YEAR)
-    return found.row(0, named=True), dict(counts)
+    result, counts = implausible_values.leave_out(frame, patterns, LAST_YEAR)
+    return result.row(0, named=True), dict(counts)
 
 
-def fate(field: str, value: Any, **others: Any) -> str | None:
-    """The reason for which `value` becomes null, or None: it stays."""
-    row, counts = left(**{field: value}, **others)
+def reason_for_null(field: str, value: Any, **others: Any) -> str | None:
+    """The reason why `value` becomes null; None if it stays."""
+    row, counts = run_stage(**{field: value}, **others)
     if row[field] is not None:
         assert counts == {}
         return None
@@ -47,16 +47,24 @@ def fate(field: str, value: Any, **others: Any) -> str | None:
 # -- placeholders --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row['iso2']} {row['motif'][:30]}")
-def test_a_placeholder_is_unknown_and_a_text_that_has_it_inside_stays(row: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    "row", PLACEHOLDER_ROWS, ids=lambda row: f"{row['iso2']} {row['motif'][:30]}"
+)
+def test_a_placeholder_becomes_null_and_its_counterexample_stays(row: dict[str, str]) -> None:
+    # A row for all columns (`*`) is tried on two of them.
     names = row["champs"].replace("*", "ville activite").split()
     for name in names:
-        many = COMPANIES[name] == TEXTS
-        example, other = ([row[key]] if many else row[key] for key in ("exemple", "contre_exemple"))
+        is_list = COMPANIES[name] == TEXTS
+        example, counterexample = (
+            [row[key]] if is_list else row[key] for key in ("exemple", "contre_exemple")
+        )
 
-        assert left(row["iso2"] or "EE", **{name: example})[0][name] is None
+        assert run_stage(row["iso2"] or "EE", **{name: example})[0][name] is None
+        # In the other columns, a counterexample can become null for another reason, such as its form.
         if name in ("ville", "activite", "code_postal", "noms_anterieurs"):
-            assert left(row["iso2"] or "EE", **{name: other})[0][name] == other
+            assert (
+                run_stage(row["iso2"] or "EE", **{name: counterexample})[0][name] == counterexample
+            )
 
 
 @pytest.mark.parametrize(
@@ -64,13 +72,17 @@ def test_a_placeholder_is_unknown_and_a_text_that_has_it_inside_stays(row: dict[
 )
 @pytest.mark.parametrize(
     "field",
-    [n for n, dtype in COMPANIES.items() if dtype == pl.String and n not in COMPANIES_REQUIRED],
+    [
+        name
+        for name, dtype in COMPANIES.items()
+        if dtype == pl.String and name not in COMPANIES_REQUIRED
+    ],
 )
-def test_every_text_column_knows_placeholders_in_any_case(field: str, text: str) -> None:
-    row, counts = left(**{field: text})
+def test_placeholders_in_any_case_become_null_in_every_text_column(field: str, text: str) -> None:
+    row, counts = run_stage(**{field: text})
 
     assert row[field] is None
-    # Cleaning leaves out a text that is no e-mail address (`courriels_ecartes`).
+    # Cleaning leaves out an invalid e-mail address (`courriels_ecartes`).
     assert counts == ({} if field == "email" else {f"valeur de remplissage ({field})": 1})
 
 
@@ -99,19 +111,19 @@ def test_every_text_column_knows_placeholders_in_any_case(field: str, text: str)
         ("date_creation", "1088"),
     ],
 )
-def test_a_real_value_that_looks_like_one_stays(field: str, text: Any) -> None:
-    row, counts = left(**{field: text})
+def test_a_real_value_that_looks_like_a_placeholder_stays(field: str, text: Any) -> None:
+    row, counts = run_stage(**{field: text})
 
     assert (row[field], counts) == (text, {})
 
 
-def test_the_first_day_of_1900_is_a_placeholder_where_the_table_says_so() -> None:
-    assert left("FR", date_creation="1900-01-01")[0]["date_creation"] is None
-    assert left("CH", date_creation="1900-01-01")[0]["date_creation"] == "1900-01-01"
+def test_the_first_day_of_1900_is_a_placeholder_in_france_and_not_in_switzerland() -> None:
+    assert run_stage("FR", date_creation="1900-01-01")[0]["date_creation"] is None
+    assert run_stage("CH", date_creation="1900-01-01")[0]["date_creation"] == "1900-01-01"
 
 
-def test_placeholders_leave_a_list_and_the_rest_of_it_stays() -> None:
-    row, counts = left(noms_anterieurs=["Alt", "n/a", "-"], nace_secondaires=["N/A"])
+def test_placeholders_are_removed_from_a_list_and_its_other_values_stay() -> None:
+    row, counts = run_stage(noms_anterieurs=["Alt", "n/a", "-"], nace_secondaires=["N/A"])
 
     assert (row["noms_anterieurs"], row["nace_secondaires"]) == (["Alt"], None)
     assert counts == {
@@ -122,7 +134,7 @@ def test_placeholders_leave_a_list_and_the_rest_of_it_stays() -> None:
 
 @pytest.mark.parametrize(
     ("row", "expected"),
-    [(",rue,x,x,y", "unknown column 'rue'"), (",*,(,x,y", r"'\(' is no regular expression")],
+    [(",rue,x,x,y", "unknown column 'rue'"), (",*,(,x,y", r"'\(' is not a regular expression")],
 )
 def test_an_unknown_column_and_a_damaged_pattern_are_named(
     tmp_path: Path, row: str, expected: str
@@ -144,7 +156,7 @@ def test_an_unknown_column_and_a_damaged_pattern_are_named(
 )
 def test_a_date_may_lack_its_day_or_month(date: str) -> None:
     """Contract C8."""
-    assert fate("date_creation", date) is fate("date_source", date) is None
+    assert reason_for_null("date_creation", date) is reason_for_null("date_source", date) is None
 
 
 @pytest.mark.parametrize(
@@ -155,8 +167,12 @@ def test_a_date_may_lack_its_day_or_month(date: str) -> None:
         *("2020-01-01T24:00", "2020-01-01 24:00:00", "+20000-01-01", "-0001-01-01"),
     ],
 )
-def test_a_date_that_cannot_be_is_null(date: str) -> None:
-    assert fate("date_creation", date) == fate("date_source", date) == "date impossible"
+def test_an_impossible_date_is_null(date: str) -> None:
+    assert (
+        reason_for_null("date_creation", date)
+        == reason_for_null("date_source", date)
+        == "date impossible"
+    )
 
 
 @pytest.mark.parametrize(
@@ -176,17 +192,17 @@ def test_a_date_that_cannot_be_is_null(date: str) -> None:
         ("2199", "n/a", False),
     ],
 )
-def test_a_date_of_creation_after_that_of_the_file_is_unknown(
+def test_a_date_of_creation_after_the_date_of_the_file_becomes_null(
     created: str, source: str | None, stays: bool
 ) -> None:
-    row, counts = left(date_creation=created, date_source=source)
+    row, counts = run_stage(date_creation=created, date_source=source)
 
     assert row["date_creation"] == (created if stays else None)
     assert counts.get("date postérieure au fichier (date_creation)", 0) == (not stays)
 
 
-def test_the_date_of_a_file_in_a_far_year_counts_for_nothing() -> None:
-    row, counts = left(date_creation="2199-01-01", date_source="2199-02-01")
+def test_a_file_date_in_a_far_year_does_not_make_a_date_of_creation_plausible() -> None:
+    row, counts = run_stage(date_creation="2199-01-01", date_source="2199-02-01")
 
     assert (row["date_creation"], row["date_source"]) == (None, None)
     assert counts == {
@@ -195,6 +211,7 @@ def test_the_date_of_a_file_in_a_far_year_counts_for_nothing() -> None:
     }
 
 
+# Parts of dates, valid and invalid, that _DATES joins to years, months and days.
 _YEARS = st.sampled_from(
     ["0001", "0999", "1000", "1900", "2024", "2025", f"{LAST_YEAR}", "2199", "9999", "24"]
 )
@@ -213,8 +230,8 @@ _DATES = st.one_of(
 
 
 @given(created=_DATES, source=st.none() | _DATES)
-def test_dates_are_those_of_the_oracle(created: str, source: str | None) -> None:
-    row, _ = left(date_creation=created, date_source=source)
+def test_kept_dates_of_creation_agree_with_the_oracle(created: str, source: str | None) -> None:
+    row, _ = run_stage(date_creation=created, date_source=source)
 
     assert row["date_creation"] == oracle.date_of_creation(created, source, LAST_YEAR)
 
@@ -237,10 +254,8 @@ def test_dates_are_those_of_the_oracle(created: str, source: str | None) -> None
         (0.5, None),
     ],
 )
-def test_an_amount_is_finite_and_of_this_world(
-    field: str, value: float, reason: str | None
-) -> None:
-    assert fate(field, value) == reason
+def test_an_amount_is_finite_and_plausible(field: str, value: float, reason: str | None) -> None:
+    assert reason_for_null(field, value) == reason
 
 
 @pytest.mark.parametrize(
@@ -252,21 +267,23 @@ def test_an_amount_is_finite_and_of_this_world(
         ("ca_last", None),
     ],
 )
-def test_a_capital_is_not_negative_and_other_amounts_may_be(field: str, reason: str | None) -> None:
-    assert fate(field, -1.0) == reason
+def test_a_negative_capital_is_left_out_and_other_negative_amounts_stay(
+    field: str, reason: str | None
+) -> None:
+    assert reason_for_null(field, -1.0) == reason
 
 
 @pytest.mark.parametrize(
     ("amount", "multiplier"), [("ca_last", "ca_mult"), ("total_actif_last", "unite_mult")]
 )
 def test_an_amount_counts_with_its_multiplier(amount: str, multiplier: str) -> None:
-    for times in (0, -1000, -(2**63)):
-        fields: dict[str, Any] = {amount: 5.0, multiplier: times}
-        row, counts = left(**fields)
+    for factor in (0, -1000, -(2**63)):
+        fields: dict[str, Any] = {amount: 5.0, multiplier: factor}
+        row, counts = run_stage(**fields)
         assert (row[amount], row[multiplier]) == (None, None)
         assert counts == {f"multiplicateur nul ou négatif ({multiplier})": 1}
-    assert fate(amount, 1e13, **{multiplier: 1000}) == "montant invraisemblable"
-    assert fate(amount, 1e12, **{multiplier: 1000}) is None
+    assert reason_for_null(amount, 1e13, **{multiplier: 1000}) == "montant invraisemblable"
+    assert reason_for_null(amount, 1e12, **{multiplier: 1000}) is None
 
 
 @pytest.mark.parametrize(
@@ -280,17 +297,19 @@ def test_an_amount_counts_with_its_multiplier(amount: str, multiplier: str) -> N
         (-(2**63), "effectif invraisemblable"),
     ],
 )
-def test_a_headcount_is_0_to_ten_million(effectif: int, reason: str | None) -> None:
-    assert fate("effectif", effectif) == reason
+def test_a_headcount_outside_0_to_ten_million_becomes_null(
+    effectif: int, reason: str | None
+) -> None:
+    assert reason_for_null("effectif", effectif) == reason
 
 
 @pytest.mark.parametrize("field", ["ca_year", "exercice_actif"])
-def test_a_fiscal_year_is_one_up_to_the_year_after_the_file(field: str) -> None:
+def test_a_fiscal_year_is_at_most_the_year_after_the_file(field: str) -> None:
     for value in (0, 20, 1799, 2199, -2020, 20191231):
-        assert fate(field, value) == "exercice invraisemblable"
-    assert fate(field, 2020) is None
-    assert fate(field, 2023, date_source="2022-03") is None
-    assert fate(field, 2024, date_source="2022-03") == "exercice invraisemblable"
+        assert reason_for_null(field, value) == "exercice invraisemblable"
+    assert reason_for_null(field, 2020) is None
+    assert reason_for_null(field, 2023, date_source="2022-03") is None
+    assert reason_for_null(field, 2024, date_source="2022-03") == "exercice invraisemblable"
 
 
 # -- codes and contacts --------------------------------------------------------------
@@ -298,23 +317,23 @@ def test_a_fiscal_year_is_one_up_to_the_year_after_the_file(field: str) -> None:
 
 @pytest.mark.parametrize("field", ["ca_devise", "capital_devise", "devise"])
 @pytest.mark.parametrize("devise", ["eur", "€1", "EURO", "Livre"])
-def test_a_currency_is_three_capitals(field: str, devise: str) -> None:
-    assert fate(field, devise) == "devise illisible"
-    assert fate(field, "USD") is None
+def test_a_currency_that_is_not_three_capitals_becomes_null(field: str, devise: str) -> None:
+    assert reason_for_null(field, devise) == "devise illisible"
+    assert reason_for_null(field, "USD") is None
 
 
-def test_a_code_of_an_unknown_revision_means_nothing() -> None:
-    row, counts = left(nace_version="3", nace_code="6201", nace_secondaires=["6202"])
+def test_an_unknown_nace_revision_removes_the_codes_with_it() -> None:
+    row, counts = run_stage(nace_version="3", nace_code="6201", nace_secondaires=["6202"])
 
     assert (row["nace_version"], row["nace_code"], row["nace_secondaires"]) == (None, None, None)
     assert counts == {"version de la NACE inconnue (nace_version)": 1}
-    assert left(nace_version="2.1", nace_code="6201")[1] == {}
+    assert run_stage(nace_version="2.1", nace_code="6201")[1] == {}
 
 
 @pytest.mark.parametrize(
     ("field", "good", "bad"),
     [
-        ("lei", LEI, ["0" * 20 + "1", "12345678", LEI.lower(), "unknown lei"]),
+        ("lei", VALID_LEI, ["0" * 20 + "1", "12345678", VALID_LEI.lower(), "unknown lei"]),
         ("tva", "FR40303265045", ["non assujetti", "EU000000000"]),
         ("telephone", "+33 1 02 03 04 05", ["00 00 00 00 00", "sur demande"]),
         ("site_web", "www.été.fr", ["http://", "www", "facebook", "https://localhost/x"]),
@@ -322,15 +341,18 @@ def test_a_code_of_an_unknown_revision_means_nothing() -> None:
         ("url_registre", "https://registre.example/1", ["http://", "néant"]),
     ],
 )
-def test_a_contact_and_a_code_have_the_form_of_one(field: str, good: str, bad: list[str]) -> None:
-    assert fate(field, good) is None
+def test_a_contact_or_a_code_of_a_wrong_form_becomes_null(
+    field: str, good: str, bad: list[str]
+) -> None:
+    assert reason_for_null(field, good) is None
     for value in bad:
-        assert left(**{field: value})[0][field] is None
+        assert run_stage(**{field: value})[0][field] is None
 
 
 # -- in a build ----------------------------------------------------------------------
 
-HOSTILE: dict[pl.DataType, list[Any]] = {
+# Values by type of column, most of which are impossible in the columns of that type.
+HOSTILE_VALUES: dict[pl.DataType, list[Any]] = {
     NUMBER: [NAN, INF, -INF, -0.0, 1e308, -1e308, 1e18, -1.0, 0.0],
     INTEGER: [-3, -(2**63), 2**63 - 1, 0, 10**12, 1, 13, 9999, 99999],
     pl.String(): [
@@ -354,24 +376,27 @@ HOSTILE: dict[pl.DataType, list[Any]] = {
     BOOLEAN: [True, False, None],
     TEXTS: [[], [None], ["n/a", ""], ["\x00"], ["É"], None, ["x" * 5000]],
 }
-OPTIONAL = [name for name in COMPANIES if name not in COMPANIES_REQUIRED]
+OPTIONAL_COLUMNS = [name for name in COMPANIES if name not in COMPANIES_REQUIRED]
 _ANY_HOSTILE = st.fixed_dictionaries(
-    {}, optional={name: st.sampled_from([None, *HOSTILE[COMPANIES[name]]]) for name in OPTIONAL}
+    {},
+    optional={
+        name: st.sampled_from([None, *HOSTILE_VALUES[COMPANIES[name]]]) for name in OPTIONAL_COLUMNS
+    },
 )
 
 
-@pytest.mark.parametrize("name", OPTIONAL)
+@pytest.mark.parametrize("name", OPTIONAL_COLUMNS)
 def test_a_hostile_value_in_any_optional_column_never_removes_the_company(
     tmp_path: Path, name: str
 ) -> None:
-    values = HOSTILE[COMPANIES[name]]
-    rows = [company("EE", f"{n}", "Ä", **{name: value}) for n, value in enumerate(values)]
+    values = HOSTILE_VALUES[COMPANIES[name]]
+    rows = [company("EE", f"{number}", "Ä", **{name: value}) for number, value in enumerate(values)]
 
-    built = run(tmp_path, write(tmp_path / "in", rows), force=True)
+    built = run_build(tmp_path, write_input(tmp_path / "in", rows), force=True)
 
     quality = built.pays["EE"]
-    assert (quality.gardees, quality.rejetees, accounted(quality)) == (len(rows), {}, True)
-    for row in served(tmp_path, "EE"):
+    assert (quality.gardees, quality.rejetees, counts_add_up(quality)) == (len(rows), {}, True)
+    for row in published_companies(tmp_path, "EE"):
         assert_plausible(row)
 
 
@@ -384,39 +409,40 @@ def test_a_hostile_value_in_any_optional_column_never_removes_the_company(
         ([-3, 12], pl.Int8),
     ],
 )
-def test_headcounts_in_a_column_of_another_number_type_lose_only_what_is_none(
+def test_headcounts_of_another_number_type_lose_only_invalid_values(
     tmp_path: Path, values: list[Any], dtype: pl.DataType
 ) -> None:
-    rows = [company("EE", f"{n}", "Ä") for n in range(len(values))]
-    frame = companies(*rows).collect().with_columns(effectif=pl.Series(values, dtype=dtype))
+    rows = [company("EE", f"{number}", "Ä") for number in range(len(values))]
+    frame = companies_frame(*rows).collect().with_columns(effectif=pl.Series(values, dtype=dtype))
     (tmp_path / "in" / "companies").mkdir(parents=True)
     frame.write_parquet(tmp_path / "in" / "companies" / "a.parquet")
 
-    built = run(tmp_path, tmp_path / "in")
+    built = run_build(tmp_path, tmp_path / "in")
 
-    found = {int(row["id"]): row["effectif"] for row in served(tmp_path, "EE")}
-    assert found == {n: 12 if value == 12 else None for n, value in enumerate(values)}
+    by_id = {int(row["id"]): row["effectif"] for row in published_companies(tmp_path, "EE")}
+    assert by_id == {number: 12 if value == 12 else None for number, value in enumerate(values)}
     assert built.pays["EE"].valeurs_ecartees == {
-        "effectif invraisemblable (effectif)": sum(v not in (12, None) for v in values)
+        "effectif invraisemblable (effectif)": sum(value not in (12, None) for value in values)
     }
 
 
 @settings(max_examples=15, deadline=None)
 @given(rows=st.lists(_ANY_HOSTILE, min_size=1, max_size=8))
-def test_any_mixture_of_them_is_published_and_plausible(
+def test_companies_with_any_mixture_of_hostile_values_are_published_with_plausible_ones(
     tmp_path_factory: pytest.TempPathFactory, rows: list[dict[str, Any]]
 ) -> None:
     folder = tmp_path_factory.mktemp("hostile")
-    given_rows = [company("EE", f"{n}", "Ä", **row) for n, row in enumerate(rows)]
+    companies = [company("EE", f"{number}", "Ä", **row) for number, row in enumerate(rows)]
 
-    built = run(folder, write(folder / "in", given_rows), force=True)
+    built = run_build(folder, write_input(folder / "in", companies), force=True)
 
     assert built.pays["EE"].gardees == len(rows)
-    for row in served(folder, "EE"):
+    for row in published_companies(folder, "EE"):
         assert_plausible(row)
 
 
 def assert_plausible(row: dict[str, Any]) -> None:
+    """Assert that no impossible value is in a published company."""
     for name, value in row.items():
         if isinstance(value, float):
             assert abs(value) <= 1e15, name
@@ -428,22 +454,24 @@ def assert_plausible(row: dict[str, Any]) -> None:
         assert row.get(name) not in ("n/a", "-", "unknown", "UNKNOWN"), name
 
 
-def test_statement_lines_that_cannot_be_are_left_out_and_the_company_stays(tmp_path: Path) -> None:
+def test_impossible_statement_lines_are_left_out_and_the_company_stays(tmp_path: Path) -> None:
     lines = [
-        line("EE", "1", 2020, valeur=7.0),
-        line("EE", "1", 2021, valeur=1e308),
-        line("EE", "1", 2022, valeur=NAN),
-        line("EE", "1", 2199),
-        line("EE", "1", 1),
-        line("EE", "1", 2020, code="Equity", valeur=1.0, ordre=-(2**63)),
-        line("EE", "1", 2020, code="SubscribedCapital", etat="bilan_passif", valeur=-5.0),
+        statement_line("EE", "1", 2020, valeur=7.0),
+        statement_line("EE", "1", 2021, valeur=1e308),
+        statement_line("EE", "1", 2022, valeur=NAN),
+        statement_line("EE", "1", 2199),
+        statement_line("EE", "1", 1),
+        # Stored without its impossible place.
+        statement_line("EE", "1", 2020, code="Equity", valeur=1.0, ordre=-(2**63)),
+        # Stored, but a negative capital does not become the capital of the company.
+        statement_line("EE", "1", 2020, code="SubscribedCapital", etat="bilan_passif", valeur=-5.0),
     ]
 
-    built = run(
-        tmp_path, write(tmp_path / "in", [company("EE", "1", "Ä")], lines), max_rejected=1.0
+    built = run_build(
+        tmp_path, write_input(tmp_path / "in", [company("EE", "1", "Ä")], lines), max_rejected=1.0
     )
 
-    [row] = served(tmp_path, "EE")
+    [row] = published_companies(tmp_path, "EE")
     assert (row["total_actif_last"], row["exercice_max"], row["capital_social"]) == (
         7.0,
         2020,

@@ -26,15 +26,15 @@ ESTONIA = Quality(
 )
 
 
-def test_the_table_has_a_row_a_country_a_total_and_what_to_look_into() -> None:
+def test_the_table_has_a_row_per_country_a_total_and_remarks() -> None:
     lines = quality_report.table(
         {"EE": ESTONIA, "FR": Quality(), "UK": Quality(lues=1, gardees=1)}, Quality()
     )
 
-    head = [line.split() for line in lines[:4]]
-    assert [row[0] for row in head] == ["iso2", "EE", "UK", "total"]
-    assert " ".join(head[1]) == "EE 1,200 1,000 200 70.1% 0.0% 100.0% 0.0% 0.0% 0.0%"
-    assert " ".join(head[3][:4]) == "total 1,201 1,001 200"
+    table_rows = [line.split() for line in lines[:4]]
+    assert [row[0] for row in table_rows] == ["iso2", "EE", "UK", "total"]
+    assert " ".join(table_rows[1]) == "EE 1,200 1,000 200 70.1% 0.0% 100.0% 0.0% 0.0% 0.0%"
+    assert " ".join(table_rows[3][:4]) == "total 1,201 1,001 200"
     assert lines[4:] == [
         "no company: FR",
         "EE: rejected: empty name (150), identifier too long (50)",
@@ -44,7 +44,7 @@ def test_the_table_has_a_row_a_country_a_total_and_what_to_look_into() -> None:
         "EE: statement lines left out: no such company (3)",
         "EE: sector chosen among several (NACE Rev. 2.1): 4",
         "EE: contradictory statement lines: 2",
-        "EE: values that cannot be, left out: impossible date (date_creation) (9), placeholder (ville) (2)",
+        "EE: impossible values, left out: impossible date (date_creation) (9), placeholder (ville) (2)",
         "EE: texts cut: 5",
         "EE: identifiers of another format: 6",
         "EE: wrong check digits: 8 of 900 checked",
@@ -57,7 +57,7 @@ def test_columns_of_the_table_are_aligned() -> None:
     assert len({len(line) for line in lines[:4]}) == 1
 
 
-def test_rows_of_no_country_are_reported() -> None:
+def test_rows_without_a_country_are_reported() -> None:
     lines = quality_report.table({}, Quality(lues=3, rejetees={"pays inconnu": 3}))
 
     assert lines[-1] == "other countries: rejected: unknown country (3)"

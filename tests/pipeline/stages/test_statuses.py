@@ -15,40 +15,41 @@ from pipeline import registers, seeds
 from pipeline.errors import SeedError
 from pipeline.stages import statuses
 from tests import ROOT, oracle
-from tests.pipeline.rows import companies, company
+from tests.pipeline.rows import companies_frame, company
 
 SEEDS = seeds.read()
-TABLE = SEEDS.tables["etats"]
-CODES = [country.iso2 for country in SEEDS.pays]
+STATE_ROWS = SEEDS.tables["etats"]
+COUNTRIES = [country.iso2 for country in SEEDS.pays]
 
 
-def found(iso2: str, *published: str | None) -> pl.DataFrame:
-    rows = [company(iso2, str(n), "Õ", statut=statut) for n, statut in enumerate(published)]
-    frame = companies(*rows).pipe(statuses.add_state, statuses.states(SEEDS, iso2))
+def add_states(iso2: str, *published: str | None) -> pl.DataFrame:
+    """A company for each published status, with its state and its status if that has no state."""
+    rows = [company(iso2, str(place), "Õ", statut=statut) for place, statut in enumerate(published)]
+    frame = companies_frame(*rows).pipe(statuses.add_state, statuses.states(SEEDS, iso2))
     return frame.select("statut", "etat", statuses.UNMAPPED).collect()
 
 
 @given(st.data())
-def test_states_are_those_of_the_oracle(data: st.DataObject) -> None:
-    iso2 = data.draw(st.sampled_from(CODES))
-    published = [row["statut"] for row in TABLE]
-    spelt = st.sampled_from(published).flatmap(
+def test_states_agree_with_the_oracle(data: st.DataObject) -> None:
+    iso2 = data.draw(st.sampled_from(COUNTRIES))
+    table_statuses = [row["statut"] for row in STATE_ROWS]
+    spellings = st.sampled_from(table_statuses).flatmap(
         lambda text: st.sampled_from([text, text.upper(), f" {text}. ", text + "x"])
     )
-    values = data.draw(st.lists(st.none() | spelt | st.text(), max_size=9))
+    values = data.draw(st.lists(st.none() | spellings | st.text(), max_size=9))
 
-    frame = found(iso2, *values)
+    frame = add_states(iso2, *values)
 
-    wanted = [oracle.state(iso2, value, TABLE) for value in values]
-    assert frame["etat"].to_list() == [state or "inconnu" for state in wanted]
+    expected = [oracle.state(iso2, value, STATE_ROWS) for value in values]
+    assert frame["etat"].to_list() == [state or "inconnu" for state in expected]
     assert frame[statuses.UNMAPPED].to_list() == [
-        value if state is None else None for value, state in zip(values, wanted, strict=True)
+        value if state is None else None for value, state in zip(values, expected, strict=True)
     ]
 
 
 def test_a_null_status_is_unknown_and_never_unmapped() -> None:
-    """X1."""
-    assert found("FR", None).row(0) == (None, "inconnu", None)
+    """Extension X1."""
+    assert add_states("FR", None).row(0) == (None, "inconnu", None)
 
 
 @pytest.mark.parametrize(
@@ -69,21 +70,24 @@ def test_a_null_status_is_unknown_and_never_unmapped() -> None:
     ],
 )
 def test_a_published_status_has_its_state(iso2: str, statut: str, etat: str) -> None:
-    assert found(iso2, statut)["etat"].to_list() == [etat]
+    assert add_states(iso2, statut)["etat"].to_list() == [etat]
 
 
-def test_the_row_of_a_country_comes_before_that_of_all() -> None:
-    """`Inactive` is how GLEIF calls what is gone; a Spanish company may be `Inactiva` and exist."""
-    assert found("ES", "Inactive", "Inactiva")["etat"].to_list() == ["cessee", "active"]
-    assert found("NL", "Inactive", "Inactief")["etat"].to_list() == ["cessee", "active"]
+def test_a_word_of_gleif_and_a_similar_word_of_a_country_have_different_states() -> None:
+    """`Inactive` is GLEIF's word for ended entities; a Spanish company may be `Inactiva` and exist."""
+    assert add_states("ES", "Inactive", "Inactiva")["etat"].to_list() == ["cessee", "active"]
+    assert add_states("NL", "Inactive", "Inactief")["etat"].to_list() == ["cessee", "active"]
 
 
-def test_a_row_of_a_country_contradicts_that_of_all() -> None:
+def test_the_row_of_a_country_overrides_the_row_of_all_countries() -> None:
     rows = (
-        {"iso2": "ES", "statut": "Dissolved!", "etat": "procedure"},  # cessee for all
-        {"iso2": "", "statut": "Dissolved!", "etat": "cessee"},
+        {"iso2": "ES", "statut": "Dissolved!", "etat": "procedure"},
+        {"iso2": "", "statut": "Dissolved!", "etat": "cessee"},  # of all countries
     )
-    table = (*(row for row in TABLE if oracle.folded(row["statut"]) != "dissolved"), *rows)
+    table = (
+        *(row for row in STATE_ROWS if oracle.folded_text(row["statut"]) != "dissolved"),
+        *rows,
+    )
     contradicted = replace(SEEDS, tables={**SEEDS.tables, "etats": table})
 
     for iso2, state in (("ES", "procedure"), ("NL", "cessee")):
@@ -91,57 +95,61 @@ def test_a_row_of_a_country_contradicts_that_of_all() -> None:
         assert statuses.states(contradicted, iso2)["dissolved"] == state
 
 
-def test_every_status_of_synth_has_a_state() -> None:
+def test_every_status_of_the_synthetic_registers_has_a_state() -> None:
     with (ROOT / "tests/bench/synth/statuts.csv").open(encoding="utf-8", newline="") as file:
-        drawn = [(row["iso2"], row["statut"]) for row in csv.DictReader(file)]
+        synthetic_statuses = [(row["iso2"], row["statut"]) for row in csv.DictReader(file)]
 
-    without = [one for one in drawn if oracle.state(*one, TABLE) is None]
+    without_state = [
+        status for status in synthetic_statuses if oracle.state(*status, STATE_ROWS) is None
+    ]
 
-    assert len(drawn) > 70
-    assert without == []
+    assert len(synthetic_statuses) > 70  # the table has been read
+    assert without_state == []
 
 
 @pytest.mark.parametrize(
-    ("row", "told"),
+    ("row", "message"),
     [
         ({"iso2": "EE", "statut": "Uus", "etat": "actif"}, "the state of 'Uus' is unknown"),
         ({"iso2": "EE", "statut": "pankrotis!", "etat": "cessee"}, "a status comes twice"),
     ],
 )
-def test_a_faulty_table_is_refused(row: dict[str, str], told: str) -> None:
-    faulty = replace(SEEDS, tables={**SEEDS.tables, "etats": (*TABLE, row)})
+def test_a_faulty_table_is_refused(row: dict[str, str], message: str) -> None:
+    faulty = replace(SEEDS, tables={**SEEDS.tables, "etats": (*STATE_ROWS, row)})
 
-    with pytest.raises(SeedError, match=told):
+    with pytest.raises(SeedError, match=message):
         statuses.states(faulty, "EE")
 
 
-REGISTERS = [
+DECLARATIONS = [
     path
     for path in sorted(Path(registers.__file__).parent.glob("*.toml"))
-    # not one of accounts, nor the index of equality, which tells no state
+    # Declarations of accounts, and the index of equality, have no status.
     if "statut" in tomllib.loads(path.read_text(encoding="utf-8")).get("columns", {})
 ]
-SPOKEN = re.compile(r"(?:THEN|ELSE)\s+'([^']+)'")
+# The text after THEN or ELSE in a SQL expression of a declaration, which is a status.
+SQL_TEXT = re.compile(r"(?:THEN|ELSE)\s+'([^']+)'")
 
 
-@pytest.mark.parametrize("path", REGISTERS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", DECLARATIONS, ids=lambda path: path.stem)
 def test_every_status_that_a_declaration_writes_has_a_state(path: Path) -> None:
-    declared = tomllib.loads(path.read_text(encoding="utf-8"))
-    statut = declared["columns"]["statut"]
-    written = SPOKEN.findall(statut)
+    """A declaration writes statuses as texts in SQL or as values of a table of codes, or takes a column unchanged."""
+    declaration = tomllib.loads(path.read_text(encoding="utf-8"))
+    statut = declaration["columns"]["statut"]
+    statuses_written = SQL_TEXT.findall(statut)
     for name in ("etat", "procedure"):  # derived columns that a `statut` reads
-        derived = declared.get("derived", {}).get(name)
+        derived = declaration.get("derived", {}).get(name)
         if isinstance(derived, str):
-            written += SPOKEN.findall(derived)
+            statuses_written += SQL_TEXT.findall(derived)
         elif derived:
-            written += declared["codes"][derived["codes"]]["values"].values()
-    literal = re.fullmatch(r"'([A-Z]{2})'", declared["columns"]["iso2"])
-    countries = [literal[1]] if literal else CODES
+            statuses_written += declaration["codes"][derived["codes"]]["values"].values()
+    fixed_country = re.fullmatch(r"'([A-Z]{2})'", declaration["columns"]["iso2"])
+    countries = [fixed_country[1]] if fixed_country else COUNTRIES
 
-    assert written or re.fullmatch(r"\w+|COALESCE\([\w, ]+\)", statut)
+    assert statuses_written or re.fullmatch(r"\w+|COALESCE\([\w, ]+\)", statut)
     assert [
         (iso2, value)
         for iso2 in countries
-        for value in written
-        if oracle.state(iso2, value, TABLE) is None
+        for value in statuses_written
+        if oracle.state(iso2, value, STATE_ROWS) is None
     ] == []

@@ -1,4 +1,4 @@
-"""Subscriptions and packs: the plan that follows from them, in whatever order they were learnt."""
+"""Subscriptions and packs: the plan that they give an account, in any order of events."""
 
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -18,38 +18,41 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 
 @pytest.fixture
 def store() -> DictStore:
+    """An empty store over a dict."""
     return DictStore()
 
 
 @pytest.fixture
 def account(store: DictStore) -> str:
+    """The id of an account with the plan free."""
     return create_account(store, "free", PLANS, NOW).result().id
 
 
 def subscription(account: str, name: str, plan: str, status: str, created: int) -> Payment:
+    """The state of a subscription; `created` orders the subscriptions of an account."""
     return Payment(name, "abonnement", account, plan, plan == "data", status, "cus_1", created)
 
 
-def told(store: DictStore, state: Payment) -> tuple[str, bool]:
-    """The plan and the API tool of the account after Stripe has told this state."""
-    known = store.read(payments.version, state.id).result()
-    assert store.submit(payments.apply, state, known, PLANS).result()
+def apply_state(store: DictStore, state: Payment) -> tuple[str, bool]:
+    """Apply a state of a subscription; returns the plan of its account, and whether it has the API tool."""
+    version_read = store.read(payments.version, state.id).result()
+    assert store.submit(payments.apply_subscription, state, version_read, PLANS).result()
     account = store.read(account_rows.account_of, state.account).result()
     return account.plan, account.outil_api
 
 
 @pytest.mark.parametrize("status", ["active", "trialing", "past_due"])
-def test_a_live_subscription_is_its_plan_until_it_ends(
+def test_a_live_subscription_gives_its_plan_until_it_ends(
     store: DictStore, account: str, status: str
 ) -> None:
     live = subscription(account, "sub_1", "data", status, 1)
 
-    assert told(store, replace(live, status="incomplete")) == ("free", False)
-    assert told(store, live) == ("data", True)
-    assert told(store, replace(live, status="canceled")) == ("free", False)
+    assert apply_state(store, replace(live, status="incomplete")) == ("free", False)
+    assert apply_state(store, live) == ("data", True)
+    assert apply_state(store, replace(live, status="canceled")) == ("free", False)
 
 
-def test_of_two_subscriptions_the_one_that_lives_and_began_last_counts(account: str) -> None:
+def test_the_newest_live_subscription_counts(account: str) -> None:
     states = [
         subscription(account, "sub_1", "data", "canceled", 1),
         subscription(account, "sub_2", "corporate", "active", 2),
@@ -57,23 +60,21 @@ def test_of_two_subscriptions_the_one_that_lives_and_began_last_counts(account: 
     ]
     for order in permutations(states):
         store = DictStore()
-        name = create_account(store, "free", PLANS, NOW).result().id
-        ends = [told(store, replace(state, account=name)) for state in order]
+        account_id = create_account(store, "free", PLANS, NOW).result().id
+        plans_after = [apply_state(store, replace(state, account=account_id)) for state in order]
 
-        assert ends[-1] == ("corporate", False)
+        assert plans_after[-1] == ("corporate", False)
 
 
-def test_a_state_that_was_asked_before_another_was_stored_is_asked_again(
-    store: DictStore, account: str
-) -> None:
-    """Two processes: the slower one holds the older state."""
+def test_a_state_older_than_the_stored_state_is_refused(store: DictStore, account: str) -> None:
+    """Of two processes the slower one still has the older state"""
     live = subscription(account, "sub_1", "data", "active", 1)
-    known = store.read(payments.version, "sub_1").result()
+    version_read = store.read(payments.version, "sub_1").result()
 
-    assert told(store, replace(live, status="canceled")) == ("free", False)
-    late = store.submit(payments.apply, live, known, PLANS).result()
+    assert apply_state(store, replace(live, status="canceled")) == ("free", False)
+    is_applied = store.submit(payments.apply_subscription, live, version_read, PLANS).result()
 
-    assert late is False
+    assert is_applied is False
     assert store.read(account_rows.account_of, account).result().plan == "free"
 
 
@@ -81,13 +82,17 @@ def test_a_plan_that_the_operator_gave_stays_until_another_is_bought(
     store: DictStore, account: str
 ) -> None:
     live = subscription(account, "sub_1", "data", "active", 1)
-    told(store, live)
+    apply_state(store, live)
     store.submit(account_rows.set_plan, account, "integral", PLANS, api_tool=False).result()
 
-    assert told(store, replace(live, ends=2))[0] == "integral"  # renewed
-    assert told(store, replace(live, status="past_due"))[0] == "integral"
-    assert told(store, replace(live, status="canceled"))[0] == "integral"
-    assert told(store, subscription(account, "sub_2", "corporate", "active", 2))[0] == "corporate"
+    # After a renewal (the same subscription with a later end), the plan that the operator gave stays.
+    assert apply_state(store, replace(live, ends=2))[0] == "integral"
+    assert apply_state(store, replace(live, status="past_due"))[0] == "integral"
+    assert apply_state(store, replace(live, status="canceled"))[0] == "integral"
+    assert (
+        apply_state(store, subscription(account, "sub_2", "corporate", "active", 2))[0]
+        == "corporate"
+    )
 
 
 def test_a_pack_is_added_once(store: DictStore, account: str) -> None:
@@ -97,13 +102,13 @@ def test_a_pack_is_added_once(store: DictStore, account: str) -> None:
 
     assert added == [True, False, False]
     assert store.usage(account, PLANS["free"], NOW).result().credits.packs == 1_000
-    assert store.read(payments.of_account, account).result() == [pack]
+    assert store.read(payments.payments_of, account).result() == [pack]
 
 
-def test_a_payment_of_nobody_changes_nothing(store: DictStore) -> None:
+def test_a_payment_for_an_unknown_account_is_refused(store: DictStore) -> None:
     pack = Payment("cs_1", "pack", "a_nobody", "", False, "paid", "cus_1", 1, credits=1_000)
 
     with pytest.raises(UnknownError, match="a_nobody"):
         store.submit(payments.add_pack, pack).result()
     with pytest.raises(UnknownError, match="a_nobody"):
-        told(store, subscription("a_nobody", "sub_1", "data", "active", 1))
+        apply_state(store, subscription("a_nobody", "sub_1", "data", "active", 1))

@@ -7,13 +7,13 @@ import pytest
 
 from quota import credentials
 from quota.accounts import Account
-from quota.credentials import key_digest
+from quota.credentials import secret_digest
 from quota.errors import NotAllowedError, UnknownError
 from quota.ledger import account_rows, activity, payments, people, tickets, upkeep
 from quota.ledger.calls import Purchase
 from quota.ledger.payments import Payment
 from quota.ledger.people import Person
-from quota.new_values import new_person, token_digest
+from quota.new_values import new_person
 from quota.periods import day, iso, seconds
 from quota.plans import load
 from quota.redis.store import RedisStore
@@ -38,18 +38,20 @@ SOON = NOW + timedelta(days=1)
 
 @pytest.fixture
 def store() -> DictStore:
+    """An empty store over a dict."""
     return DictStore()
 
 
-def signed_up(store: DictStore, email: str = "zoé@exemple.fr") -> Person:
+def sign_up_person(store: DictStore, email: str = "zoé@exemple.fr") -> Person:
+    """Sign up a person with a free account; returns the person."""
     assert sign_up(store, "Żabka", email, "hash", PLANS, NOW).result()
-    person = store.read(people.by_email, email).result()
+    person = store.read(people.find_by_email, email).result()
     assert person
     return person
 
 
 def test_a_sign_up_makes_a_free_organisation_and_its_person(store: DictStore) -> None:
-    person = signed_up(store, "  Zoé@Exemple.FR ")
+    person = sign_up_person(store, "  Zoé@Exemple.FR ")
 
     account = store.read(account_rows.account_of, person.account).result()
     assert (account.nom, account.plan, account.outil_api) == ("Żabka", "free", False)
@@ -57,81 +59,91 @@ def test_a_sign_up_makes_a_free_organisation_and_its_person(store: DictStore) ->
     assert store.read(account_rows.keys_of, account.id).result() == []
 
 
-@pytest.mark.parametrize("again", ["ZOÉ@exemple.fr", "zoe\u0301@exemple.fr", " zoé@exemple.fr"])
-def test_an_address_is_one_in_any_spelling(store: DictStore, again: str) -> None:
-    person = signed_up(store)
+@pytest.mark.parametrize("spelling", ["ZOÉ@exemple.fr", "zoe\u0301@exemple.fr", " zoé@exemple.fr"])
+def test_an_address_is_the_same_in_any_spelling(store: DictStore, spelling: str) -> None:
+    person = sign_up_person(store)
 
-    assert sign_up(store, "Autre", again, "other", PLANS, NOW).result() is False
-    assert store.read(people.by_email, again).result() == person
+    assert sign_up(store, "Autre", spelling, "other", PLANS, NOW).result() is False
+    assert store.read(people.find_by_email, spelling).result() == person
     assert [account.nom for account in store.read(account_rows.accounts).result()] == ["Żabka"]
 
 
-def test_a_sign_up_of_a_known_address_writes_as_well() -> None:
-    """Its commit takes as long as that of a new address"""
+def test_a_sign_up_with_an_address_in_use_also_writes_a_row() -> None:
+    """So the time of the commit does not show whether an address is in use"""
 
-    class Counted(DictRows):
+    class CountingRows(DictRows):
+        """Rows that count their writes."""
+
         written = 0
 
         def put(self, key: bytes, value: bytes, /) -> None:
             self.written += 1
             super().put(key, value)
 
-    rows = Counted()
+    rows = CountingRows()
     account = Account("a_1", "", "free", False, (), "2026-11-21")
     person = Person("p_1", "a@b.fr", "a_1", "hash", "2026-11-21")
     assert people.sign_up(rows, account, person, PLANS)
-    before, kept = rows.written, dict(rows.rows)
+    writes_before, rows_before = rows.written, dict(rows.rows)
 
     assert not people.sign_up(rows, account, person, PLANS)
 
-    assert rows.written > before
-    assert rows.rows == kept
+    assert rows.written > writes_before
+    assert rows.rows == rows_before
 
 
-def test_a_session_lasts_until_it_ends(store: DictStore) -> None:
-    person = signed_up(store)
+def test_a_session_lasts_until_it_expires_or_is_closed(store: DictStore) -> None:
+    person = sign_up_person(store)
     store.submit(people.open_session, person.id, b"token", seconds(NOW), seconds(SOON)).result()
 
-    def inside(token: bytes, now: datetime, who: str = person.id) -> bool:
-        return store.read(people.in_session, who, token, seconds(now)).result() == person
+    def is_open(token: bytes, now: datetime, person_id: str = person.id) -> bool:
+        """Whether this token opens the session of this person at a moment."""
+        return (
+            store.read(people.person_of_session, person_id, token, seconds(now)).result() == person
+        )
 
-    assert inside(b"token", SOON - timedelta(seconds=1))
-    assert not inside(b"token", SOON)
-    assert not inside(b"other", NOW)
-    assert not inside(b"token", NOW, "p_other")
+    assert is_open(b"token", SOON - timedelta(seconds=1))
+    assert not is_open(b"token", SOON)
+    assert not is_open(b"other", NOW)
+    assert not is_open(b"token", NOW, "p_other")
     store.submit(people.close_session, person.id, b"token").result()
     store.submit(people.close_session, person.id, b"token").result()
-    assert not inside(b"token", NOW)
+    assert not is_open(b"token", NOW)
 
 
-def test_another_password_ends_every_session_of_that_person_and_of_nobody_else(
+def test_a_new_password_ends_the_sessions_of_its_person_only(
     store: DictStore,
 ) -> None:
-    person, other = signed_up(store), signed_up(store, "autre@exemple.fr")
-    for who in (person, other):
-        store.submit(people.open_session, who.id, b"token", seconds(NOW), seconds(SOON)).result()
+    person, other_person = sign_up_person(store), sign_up_person(store, "autre@exemple.fr")
+    for session_owner in (person, other_person):
+        store.submit(
+            people.open_session, session_owner.id, b"token", seconds(NOW), seconds(SOON)
+        ).result()
 
-    changed = store.submit(tickets.replace_password, person.id, "new hash").result()
+    changed_person = store.submit(tickets.replace_password, person.id, "new hash").result()
 
-    assert changed.password == "new hash"
-    assert store.read(people.in_session, person.id, b"token", seconds(NOW)).result() is None
-    assert store.read(people.in_session, other.id, b"token", seconds(NOW)).result() == other
+    assert changed_person.password == "new hash"
+    assert store.read(people.person_of_session, person.id, b"token", seconds(NOW)).result() is None
+    assert (
+        store.read(people.person_of_session, other_person.id, b"token", seconds(NOW)).result()
+        == other_person
+    )
 
 
 def test_a_session_is_over_at_the_second_of_its_end(store: DictStore) -> None:
-    person = signed_up(store)
+    person = sign_up_person(store)
     store.submit(people.open_session, person.id, b"token", seconds(NOW), seconds(SOON)).result()
 
-    before = store.read(
-        people.in_session, person.id, b"token", seconds(SOON - timedelta(seconds=1))
+    a_second_before = store.read(
+        people.person_of_session, person.id, b"token", seconds(SOON - timedelta(seconds=1))
     ).result()
 
-    assert before == person
-    assert store.read(people.in_session, person.id, b"token", seconds(SOON)).result() is None
+    assert a_second_before == person
+    assert store.read(people.person_of_session, person.id, b"token", seconds(SOON)).result() is None
 
 
-def test_sessions_that_are_over_are_dropped_by_the_next_one(store: DictStore) -> None:
-    person = signed_up(store)
+def test_a_new_session_deletes_expired_sessions(store: DictStore) -> None:
+    person = sign_up_person(store)
     for number in range(3):
         store.submit(
             people.open_session, person.id, b"%d" % number, seconds(NOW), seconds(SOON)
@@ -146,7 +158,7 @@ def test_sessions_that_are_over_are_dropped_by_the_next_one(store: DictStore) ->
 
 
 def test_neither_a_token_nor_an_address_is_a_key_of_the_store(store: DictStore) -> None:
-    person = signed_up(store)
+    person = sign_up_person(store)
     store.submit(
         people.open_session, person.id, b"token-of-a-cookie", seconds(NOW), seconds(SOON)
     ).result()
@@ -156,14 +168,14 @@ def test_neither_a_token_nor_an_address_is_a_key_of_the_store(store: DictStore) 
 
 
 def test_a_person_is_added_once_and_to_an_account_that_exists(store: DictStore) -> None:
-    person = signed_up(store)
+    person = sign_up_person(store)
 
     store.submit(
         people.add_person, new_person(person.account, "bob@exemple.fr", "hash", NOW)
     ).result()
 
-    found = [one.email for one in store.read(people.people_of, person.account).result()]
-    assert found == ["bob@exemple.fr", "zoé@exemple.fr"]
+    emails = [member.email for member in store.read(people.people_of, person.account).result()]
+    assert emails == ["bob@exemple.fr", "zoé@exemple.fr"]
     with pytest.raises(NotAllowedError, match=r"BOB@exemple\.fr is in use"):
         store.submit(
             people.add_person, new_person(person.account, "BOB@exemple.fr", "hash", NOW)
@@ -174,58 +186,61 @@ def test_a_person_is_added_once_and_to_an_account_that_exists(store: DictStore) 
         store.submit(tickets.replace_password, "p_0", "hash").result()
 
 
-def test_the_last_day_of_a_key_only_moves_on(store: DictStore) -> None:
-    person = signed_up(store)
+def test_the_last_day_on_which_a_key_was_used_never_moves_back(store: DictStore) -> None:
+    person = sign_up_person(store)
     key, text = create_key(store, person.account, PLANS, NOW).result()
 
     assert store.read(people.last_used, [key.id]).result() == {}
     for moment in (NOW, NOW + timedelta(days=2), NOW + timedelta(days=1)):
-        store.add_key_calls({key_digest(text): 2}, moment.date()).result()
-    store.add_key_calls({key_digest("soc_live_nobody"): 1}, NOW.date()).result()
+        store.add_key_calls({secret_digest(text): 2}, moment.date()).result()
+    store.add_key_calls({secret_digest("soc_live_nobody"): 1}, NOW.date()).result()
 
     assert store.read(people.last_used, [key.id, "k_0"]).result() == {key.id: "2026-11-23"}
 
 
-def test_calls_are_told_by_day_and_by_key_as_long_as_they_are_kept(store: DictStore) -> None:
-    account = signed_up(store).account
+def test_calls_are_listed_by_day_and_by_key_while_they_are_kept(store: DictStore) -> None:
+    """The calls by key of the first day are deleted 70 days later, the calls of the account by day are kept longer."""
+    account = sign_up_person(store).account
     key, text = create_key(store, account, PLANS, NOW).result()
-    later = NOW + timedelta(days=70)
-    for moment, count in ((NOW, 1), (later, 2), (later, 3)):
-        store.add_key_calls({key_digest(text): count}, moment.date()).result()
+    day_70 = NOW + timedelta(days=70)
+    for moment, count in ((NOW, 1), (day_70, 2), (day_70, 3)):
+        store.add_key_calls({secret_digest(text): count}, moment.date()).result()
         for _ in range(count):
             store.take(account, 50, moment).result()
 
-    assert store.read(activity.key_calls, account, 99, later).result() == {
-        key.id: {later.date(): 5}
+    assert store.read(activity.key_calls, account, 99, day_70).result() == {
+        key.id: {day_70.date(): 5}
     }
-    by_day = store.read(activity.calls_by_day, account, 71, later).result()
+    by_day = store.read(activity.calls_by_day, account, 71, day_70).result()
     assert (by_day[0], by_day[1][1], by_day[-1]) == (
-        (NOW.date(), 1), 0, (later.date(), 5)
+        (NOW.date(), 1), 0, (day_70.date(), 5)
     )  # fmt: skip
 
 
 def test_a_sealed_key_is_shown_once_to_its_session_in_time(store: DictStore) -> None:
-    account = signed_up(store).account
+    """A sealed key is an encrypted new key that only the session of its maker can open, within five minutes."""
+    account = sign_up_person(store).account
     _, text = create_key(store, account, PLANS, NOW).result()
     rows: DictRows = store._file  # type: ignore[assignment]
-    before = dict(rows.rows)
+    rows_before = dict(rows.rows)
     tokens = [seal_key(store, text, b"mine", NOW).result() for _ in range(3)]
-    late = NOW + timedelta(minutes=5)
+    when_expired = NOW + timedelta(minutes=5)
 
     assert text.encode() not in b"".join(rows.rows.values())
     assert unseal_key(store, tokens[0], b"other", NOW).result() is None
     assert unseal_key(store, tokens[0], b"mine", NOW).result() == text
     assert unseal_key(store, tokens[0], b"mine", NOW).result() is None
-    assert unseal_key(store, tokens[1], b"mine", late).result() is None
-    seal_key(store, text, b"mine", late).result()  # drops the one that nobody took
-    added = {row[:2] for row in set(rows.rows) - set(before)}
-    assert added == {b"f/", b"J/", b"ag"}
-    assert len(rows.rows) == len(before) + 3
+    assert unseal_key(store, tokens[1], b"mine", when_expired).result() is None
+    seal_key(store, text, b"mine", when_expired).result()  # deletes the sealed key that nobody took
+    # The last sealed key (f/), its entry in the agenda of deletions (J/), and the first hour of that agenda (agenda/).
+    tables_of_new_rows = {row[:2] for row in set(rows.rows) - set(rows_before)}
+    assert tables_of_new_rows == {b"f/", b"J/", b"ag"}
+    assert len(rows.rows) == len(rows_before) + 3
 
 
-def test_a_record_is_charged_in_this_month_or_not(store: DictStore) -> None:
-    """D9"""
-    account = signed_up(store).account
+def test_a_charge_counts_for_its_company_and_month_only(store: DictStore) -> None:
+    """D9: one company is charged in November; a second company, and December, are not"""
+    account = sign_up_person(store).account
     store.take_and_charge(Purchase(account, 5, "EE/1", 5, 250), NOW).result()
 
     assert store.is_charged(account, "EE/1", NOW).result()
@@ -249,36 +264,37 @@ def test_the_operator_adds_people_and_replaces_a_lost_password(
         "confirmed",
         "password",
     ]
-    assert [one["person"] for one in listed] == [added["person"]]
+    assert [member["person"] for member in listed] == [added["person"]]
     assert "password" not in listed[0]
     store = LmdbStore(quota.state)
-    person = store.read(people.by_email, "zoé@exemple.fr").result()
+    person = store.read(people.find_by_email, "zoé@exemple.fr").result()
     store.close()
     assert person
     assert credentials.is_right_password(replaced["password"], person.password)
     assert not credentials.is_right_password(added["password"], person.password)
 
 
-def test_a_command_about_nobody_says_what_to_do(quota: Command, account: str) -> None:
-    told = quota.fails("person", "password", "absent@exemple.fr", code=1)
+def test_a_command_with_an_unknown_address_names_the_remedy(quota: Command, account: str) -> None:
+    error = quota.fails("person", "password", "absent@exemple.fr", code=1)
 
-    assert "nobody has the address 'absent@exemple.fr'; `person list ACCOUNT`" in told
+    assert "nobody has the address 'absent@exemple.fr'; `person list ACCOUNT`" in error
     quota.json("person", "add", account, "a@exemple.fr")
     assert "A@exemple.fr is in use" in quota.fails("person", "add", account, "A@exemple.fr", code=1)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_people_are_kept_by_a_centre_of_several_hosts_as_well(kind: str) -> None:
+def test_a_store_on_a_server_has_people_sessions_payments_and_links(kind: str) -> None:
+    """Each operation of the tests above runs on a real server too, one after the other"""
     with running(kind) as server:
         store = RedisStore(server.url, create=True)
         signed_up = sign_up(store, "Żabka", "zoé@exemple.fr", "hash", PLANS, NOW)
         assert signed_up.result(10)
         assert not sign_up(store, "Autre", "ZOÉ@exemple.fr", "hash", PLANS, NOW).result(10)
-        person = store.read(people.by_email, "zoé@exemple.fr").result()
+        person = store.read(people.find_by_email, "zoé@exemple.fr").result()
         assert person
         unused = create_account(store, "free", PLANS, NOW).result(10)
         key, text = create_key(store, person.account, PLANS, NOW).result(10)
-        store.add_key_calls({key_digest(text): 3}, NOW.date()).result(10)
+        store.add_key_calls({secret_digest(text): 3}, NOW.date()).result(10)
         store.submit(people.open_session, person.id, b"token", seconds(NOW), seconds(SOON)).result(
             10
         )
@@ -292,33 +308,40 @@ def test_people_are_kept_by_a_centre_of_several_hosts_as_well(kind: str) -> None
         )
         pack = Payment("cs_1", "pack", person.account, "", False, "paid", "cus_1", 1, credits=9)
         assert [store.submit(payments.add_pack, pack).result(10) for _ in range(2)] == [True, False]
-        sold = Payment("sub_1", "abonnement", person.account, "data", True, "active", "cus_1", 2)
-        assert store.submit(payments.apply, sold, 0, PLANS).result(10)
-        assert not store.submit(payments.apply, sold, 0, PLANS).result(10)
+        subscription = Payment(
+            "sub_1", "abonnement", person.account, "data", True, "active", "cus_1", 2
+        )
+        assert store.submit(payments.apply_subscription, subscription, 0, PLANS).result(10)
+        assert not store.submit(payments.apply_subscription, subscription, 0, PLANS).result(10)
         assert store.read(account_rows.account_of, person.account).result().plan == "data"
-        assert store.read(payments.of_account, person.account).result() == [sold, pack]
+        assert store.read(payments.payments_of, person.account).result() == [subscription, pack]
         token = seal_key(store, text, b"session", NOW).result(10)
         assert unseal_key(store, token, b"session", NOW).result(10) == text
         assert unseal_key(store, token, b"session", NOW).result(10) is None
         later = NOW + timedelta(days=400)
-        assert [one.id for one in upkeep.unused_accounts(store.table_rows, iso(later))] == [
+        assert [account.id for account in upkeep.unused_accounts(store.table_rows, iso(later))] == [
             unused.id
         ]
-        assert store.submit(upkeep.remove, unused.id, iso(later), day(later).key).result(10)
+        assert store.submit(upkeep.remove_unused, unused.id, iso(later), day(later).key).result(10)
         assert store.read(account_rows.accounts).result() == [
             store.read(account_rows.account_of, person.account).result()
         ]
         assert store.read(people.last_used, [key.id]).result() == {key.id: "2026-11-21"}
-        assert store.read(people.in_session, person.id, b"token", seconds(NOW)).result() == person
+        assert (
+            store.read(people.person_of_session, person.id, b"token", seconds(NOW)).result()
+            == person
+        )
         assert not store.is_charged(person.account, "EE/1", NOW).result()
         store.submit(tickets.replace_password, person.id, "new").result(10)
-        assert store.read(people.in_session, person.id, b"token", seconds(NOW)).result() is None
-        assert [one.password for one in store.read(people.people_of, person.account).result()] == [
-            "new"
-        ]
-        taken = sign_up(store, "Squat", "o@exemple.fr", "hash", PLANS, NOW, confirmed=False)
-        assert taken.result(10)
-        owner = store.read(people.by_email, "o@exemple.fr").result()
+        assert (
+            store.read(people.person_of_session, person.id, b"token", seconds(NOW)).result() is None
+        )
+        assert [
+            member.password for member in store.read(people.people_of, person.account).result()
+        ] == ["new"]
+        other_sign_up = sign_up(store, "Squat", "o@exemple.fr", "hash", PLANS, NOW, confirmed=False)
+        assert other_sign_up.result(10)
+        owner = store.read(people.find_by_email, "o@exemple.fr").result()
         assert owner
         store.submit(
             people.add_person, new_person(owner.account, "b@exemple.fr", "hash", NOW, "membre")
@@ -327,7 +350,7 @@ def test_people_are_kept_by_a_centre_of_several_hosts_as_well(kind: str) -> None
         ask_for_password(store, "o@exemple.fr", NOW, mail=True).result(10)
         _, link = claim(store, NOW).result(10)
         confirmed = store.submit(
-            tickets.set_password, token_digest(link), "new", seconds(NOW)
+            tickets.set_password, secret_digest(link), "new", seconds(NOW)
         ).result(10)
         assert confirmed == replace(owner, password="new", confirmed=True)
         assert store.read(people.people_of, owner.account).result() == [confirmed]

@@ -1,11 +1,11 @@
-"""Accounts that were never used: found and removed whole, and no account that was used."""
+"""Accounts that were never used: they are removed whole, and used accounts are not."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from quota.credentials import key_digest
+from quota.credentials import secret_digest
 from quota.ledger import account_rows, activity, calls, payments, people, upkeep
 from quota.ledger.account_rows import ADDRESSES
 from quota.ledger.payments import Payment
@@ -18,58 +18,69 @@ from tests.quota.small import PLANS
 
 NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
 YEAR = timedelta(days=365)
-LATER = NOW + YEAR + timedelta(days=1)
+# An account created NOW is then older than a year.
+YEAR_LATER = NOW + YEAR + timedelta(days=1)
 
-Use = Callable[[DictStore, str, str], object]  # of a store, an account, and the text of its key
+# A use of an account, after which it is not removed.
+Use = Callable[[DictStore, str, str], object]  # arguments: a store, an account, the text of its key
 
 
 def rows(store: DictStore) -> dict[bytes, bytes]:
-    kept: DictRows = store._file  # type: ignore[assignment]
-    return kept.rows
+    """The rows of the store, by their keys."""
+    dict_rows: DictRows = store._file  # type: ignore[assignment]
+    return dict_rows.rows
 
 
-def signed_up(store: DictStore, email: str) -> tuple[str, str]:
+def sign_up_with_key(store: DictStore, email: str) -> tuple[str, str]:
+    """Sign up a person; returns the id of the account, and the text of a new key."""
     sign_up(store, "Żabka", email, "hash", PLANS, NOW).result()
-    person = store.read(people.by_email, email).result()
+    person = store.read(people.find_by_email, email).result()
     assert person
     return person.account, create_key(store, person.account, PLANS, NOW).result()[1]
 
 
-def test_an_unused_account_goes_with_all_its_rows() -> None:
+def test_an_unused_account_is_removed_with_all_its_rows() -> None:
     store = DictStore()
-    account, key = signed_up(store, "zoé@exemple.fr")
+    account, key = sign_up_with_key(store, "zoé@exemple.fr")
     create_key(store, account, PLANS, NOW, kind=ADDRESSES).result()
     store.submit(activity.note_matches, account, ["EE/10000018"]).result()
 
-    assert [one.id for one in upkeep.unused_accounts(store.table_rows, iso(LATER - YEAR))] == [
-        account
-    ]
-    assert store.submit(upkeep.remove, account, iso(LATER - YEAR), day(LATER).key).result()
-    assert not store.submit(upkeep.remove, account, iso(LATER - YEAR), day(LATER).key).result()
+    assert [
+        unused.id for unused in upkeep.unused_accounts(store.table_rows, iso(YEAR_LATER - YEAR))
+    ] == [account]
+    assert store.submit(
+        upkeep.remove_unused, account, iso(YEAR_LATER - YEAR), day(YEAR_LATER).key
+    ).result()
+    assert not store.submit(
+        upkeep.remove_unused, account, iso(YEAR_LATER - YEAR), day(YEAR_LATER).key
+    ).result()
 
     assert rows(store) == {}
     assert store.identify(key).result() is None
-    assert signed_up(store, "zoé@exemple.fr")[0] != account  # the address is free
+    # The e-mail address can be used again.
+    assert sign_up_with_key(store, "zoé@exemple.fr")[0] != account
 
 
 @pytest.mark.parametrize(
     "use",
     [
         lambda store, account, key: store.take(account, 9, NOW),
-        lambda store, account, key: store.take(account, 9, LATER),
+        lambda store, account, key: store.take(account, 9, YEAR_LATER),
         lambda store, account, key: store.submit(calls.add_credits, account, 5),
         lambda store, account, key: store.submit(account_rows.set_plan, account, "data", PLANS),
-        lambda store, account, key: store.add_key_calls({key_digest(key): 1}, NOW.date()),
-        lambda store, account, key: create_key(store, account, PLANS, LATER - timedelta(days=2)),
+        lambda store, account, key: store.add_key_calls({secret_digest(key): 1}, NOW.date()),
+        lambda store, account, key: create_key(
+            store, account, PLANS, YEAR_LATER - timedelta(days=2)
+        ),
         lambda store, account, key: store.submit(
-            people.add_person, new_person(account, "b@c.fr", "h", LATER)
+            people.add_person, new_person(account, "b@c.fr", "h", YEAR_LATER)
         ),
         lambda store, account, key: store.submit(
             people.open_session,
             store.read(people.people_of, account).result()[0].id,
             b"t",
             seconds(NOW),
-            seconds(LATER),
+            seconds(YEAR_LATER),
         ),
         lambda store, account, key: store.submit(
             payments.add_pack, Payment("cs_1", "pack", account, "", False, "paid", "", 1, credits=5)
@@ -78,33 +89,39 @@ def test_an_unused_account_goes_with_all_its_rows() -> None:
     ids=["call", "call now", "credits", "plan", "key", "new key", "person", "session", "payment"],
 )
 def test_an_account_that_was_used_stays(use: Use) -> None:
+    """Each use alone keeps the account. Its only key is revoked before, since one of the uses is a new key"""
     store = DictStore()
-    account, key = signed_up(store, "zoé@exemple.fr")
+    account, key = sign_up_with_key(store, "zoé@exemple.fr")
     store.submit(
         account_rows.revoke_key, store.read(account_rows.keys_of, account).result()[0].id, iso(NOW)
     ).result()
     use(store, account, key)
-    before = dict(rows(store))
+    rows_before = dict(rows(store))
 
-    found = [one.id for one in upkeep.unused_accounts(store.table_rows, iso(LATER - YEAR))]
+    unused = [
+        candidate.id
+        for candidate in upkeep.unused_accounts(store.table_rows, iso(YEAR_LATER - YEAR))
+    ]
     removed = [
-        store.submit(upkeep.remove, one, iso(LATER - YEAR), day(LATER).key).result()
-        for one in found
+        store.submit(
+            upkeep.remove_unused, candidate, iso(YEAR_LATER - YEAR), day(YEAR_LATER).key
+        ).result()
+        for candidate in unused
     ]
 
     assert not any(removed)
-    assert rows(store) == before
+    assert rows(store) == rows_before
 
 
-def test_a_young_account_stays() -> None:
+def test_an_account_created_now_is_not_listed_as_unused() -> None:
     store = DictStore()
-    signed_up(store, "zoé@exemple.fr")
+    sign_up_with_key(store, "zoé@exemple.fr")
 
     assert not upkeep.unused_accounts(store.table_rows, iso(NOW))
 
 
-def test_nothing_is_removed_without_yes(quota: Command) -> None:
+def test_the_command_purge_lists_and_removes_no_new_account(quota: Command) -> None:
     account = quota.json("account", "create", "--plan", "free")["account"]
 
     assert quota.json("purge", "--unused-days", "30") == []
-    assert [one["account"] for one in quota.json("account", "list")] == [account]
+    assert [listing["account"] for listing in quota.json("account", "list")] == [account]

@@ -1,4 +1,4 @@
-"""The audit: every sum that is not that of its charges is named, and nothing else."""
+"""The audit: it names every sum that differs from its charges, and nothing else."""
 
 from collections.abc import Iterable
 
@@ -12,12 +12,12 @@ from tests.quota.dict_store import DictStore
 from tests.quota.filling import create_account
 from tests.quota.small import NOON, SMALL
 
-GRANT = 12  # of `SMALL["data"]`; a record costs 5
+GRANT = 12  # credits a month of the plan `SMALL["data"]`; a record costs 5
 DECEMBER = NOON.replace(month=12)
 
 
-def _store() -> tuple[DictStore, str]:
-    """Four charges in November and one in December; the third is paid from grant and packs."""
+def _store_with_charges() -> tuple[DictStore, str]:
+    """Four charges in November and one in December; grant and packs share the third. Returns the account too."""
     store = DictStore()
     account = create_account(store, "data", SMALL, NOON).result().id
     store.submit(calls.add_credits, account, 100).result()
@@ -28,7 +28,7 @@ def _store() -> tuple[DictStore, str]:
 
 
 def test_charges_of_grants_and_packs_are_counted() -> None:
-    store, _ = _store()
+    store, _ = _store_with_charges()
 
     report = store.audit()
     report.require()
@@ -37,11 +37,11 @@ def test_charges_of_grants_and_packs_are_counted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "said"),
+    ("key", "value", "expected_text"),
     [
-        (b"g/2026-11/%s", row_format.pack(11), "in 2026-11 took 12 credits of the grant, its sum is 11"),
+        (b"g/2026-11/%s", row_format.pack_number(11), "in 2026-11 took 12 credits of the grant, its sum is 11"),
         (b"g/2026-11/%s", None, "in 2026-11 took 12 credits of the grant, its sum is 0"),
-        (b"g/2026-10/%s", row_format.pack(5), "in 2026-10 took 0 credits of the grant, its sum is 5"),
+        (b"g/2026-10/%s", row_format.pack_number(5), "in 2026-10 took 0 credits of the grant, its sum is 5"),
         (b"c/2026-11/%s/EE/1", None, "took 7 credits of the grant, its sum is 12"),
         (b"c/2026-12/%s/EE/2", row_format.pack_pair(5, 0), "took 10 credits of the grant, its sum is 5"),
         (b"p/%s", row_format.pack_pair(100, 3), "took 8 credits of packs, 3 is their sum"),
@@ -50,52 +50,57 @@ def test_charges_of_grants_and_packs_are_counted() -> None:
         (b"p/%s", None, "took 8 credits of packs, 0 is their sum"),
     ],
 )  # fmt: skip
-def test_a_row_that_is_changed_or_lost_is_named(key: bytes, value: bytes | None, said: str) -> None:
-    store, account = _store()
+def test_a_row_that_is_changed_or_lost_is_named(
+    key: bytes, value: bytes | None, expected_text: str
+) -> None:
+    """A row is overwritten, or deleted if `value` is None; the audit names the account and the sum"""
+    store, account = _store_with_charges()
     row = key % account.encode()
 
     store.submit(lambda txn: txn.delete(row) if value is None else txn.put(row, value)).result()
 
     report = store.audit()
-    with pytest.raises(AuditError, match=said) as error:
+    with pytest.raises(AuditError, match=expected_text) as error:
         report.require()
     assert account in str(error.value)
     assert len(report.differences) == 1
 
 
-def test_months_that_compact_drops_are_no_difference() -> None:
-    """In pieces: the floor is raised first, the rows go afterwards"""
-    store, account = _store()
-    first = row_format.join(row_format.CHARGE, "2026-11", account, "EE/1")
+def test_an_audit_during_or_after_compaction_finds_no_difference() -> None:
+    """Compaction raises the floor first and deletes the rows in pieces, so an audit can meet a part of them"""
+    store, account = _store_with_charges()
+    november_charge = row_format.join(row_format.CHARGE, "2026-11", account, "EE/1")
 
-    def begin(txn: WriteTransaction) -> None:
+    def begin_compaction(txn: WriteTransaction) -> None:
+        """Raise the floor and delete the first row, as an interrupted compaction leaves a store."""
         txn.put(row_format.FLOOR, b"2026-12")
-        txn.delete(first)
+        txn.delete(november_charge)
 
-    store.submit(begin).result()
-    begun = store.audit()
+    store.submit(begin_compaction).result()
+    report_during = store.audit()
     store.compact("2026-12")
-    done = store.audit()
+    report_after = store.audit()
 
-    assert begun.differences == done.differences == []
-    assert (done.charges, done.credits) == (1, 5)
+    assert report_during.differences == report_after.differences == []
+    assert (report_after.charges, report_after.credits) == (1, 5)
 
 
-def test_charges_made_while_a_server_is_read_are_no_difference() -> None:
+def test_an_audit_while_another_host_charges_finds_no_difference() -> None:
     """Between two pieces another host charges, from the grant and then from packs"""
-    store, account = _store()
-    read: list[bytes] = []
+    store, account = _store_with_charges()
+    tables_read: list[bytes] = []
 
-    def rows(table: bytes) -> Iterable[tuple[bytes, bytes]]:
-        number = len(read)
-        read.append(table)
+    def rows_after_charges(table: bytes) -> Iterable[tuple[bytes, bytes]]:
+        """The rows of a table, read after two more companies were charged."""
+        number = len(tables_read)
+        tables_read.append(table)
         for company in range(number, number + 2):
             purchase = Purchase(account, 99, f"BE/{company}", 5, GRANT)
             store.take_and_charge(purchase, DECEMBER).result()
         return [(key, value) for key, value in store.rows() if key.startswith(table)]
 
-    report = audit(rows)
+    report = audit(rows_after_charges)
 
     assert report.differences == []
-    assert len(read) == 7
+    assert len(tables_read) == 7
     assert report.charges > 5

@@ -11,21 +11,25 @@ import pytest
 
 from quota.redis.store import RedisStore
 
-_PIECE: Final = 1 << 20
+# The most bytes that the relay receives, delays and sends on in one piece.
+_CHUNK: Final = 1 << 20
 
 
 @contextmanager
 def at_distance(port: int, seconds: float) -> Iterator[str]:
-    """The URL of the server of this port, each reply of which takes so long."""
+    """The URL of a relay to the server at this port, which delays each reply by `seconds`, as a distant server does."""
     listening = socket.create_server(("127.0.0.1", 0))
 
     def accept() -> None:
+        """Connect each client to the server, by a thread in each direction."""
         with suppress(OSError):
             while True:
-                near, _ = listening.accept()
-                far = socket.create_connection(("127.0.0.1", port))
-                for here, there, wait in ((near, far, 0.0), (far, near, seconds)):
-                    threading.Thread(target=_pass, args=(here, there, wait), daemon=True).start()
+                client, _ = listening.accept()
+                server = socket.create_connection(("127.0.0.1", port))
+                for source, target, delay in ((client, server, 0.0), (server, client, seconds)):
+                    threading.Thread(
+                        target=_pass_on, args=(source, target, delay), daemon=True
+                    ).start()
 
     threading.Thread(target=accept, daemon=True).start()
     try:
@@ -34,24 +38,25 @@ def at_distance(port: int, seconds: float) -> Iterator[str]:
         listening.close()
 
 
-def _pass(here: socket.socket, there: socket.socket, wait: float) -> None:
-    """Pass on what comes; the end of either side ends the other's."""
-    with suppress(OSError), here:
-        while piece := here.recv(_PIECE):
-            time.sleep(wait)
-            there.sendall(piece)
+def _pass_on(source: socket.socket, target: socket.socket, delay: float) -> None:
+    """Pass all bytes on, each chunk after the delay; the end of either connection ends the other connection."""
+    with suppress(OSError), source:
+        while chunk := source.recv(_CHUNK):
+            time.sleep(delay)
+            target.sendall(chunk)
     with suppress(OSError):
-        there.shutdown(socket.SHUT_RDWR)
+        target.shutdown(socket.SHUT_RDWR)
 
 
 def counted_trips(store: RedisStore, patch: pytest.MonkeyPatch) -> list[int]:
-    """The commands of each round trip of a store from here on."""
-    counted: list[int] = []
+    """A list that grows by one number for each round trip of the store: the commands that it sent."""
+    commands_per_trip: list[int] = []
     send = store._connection._send
 
-    def counting(commands: Sequence[Any]) -> list[Any]:
-        counted.append(len(commands))
+    def send_counted(commands: Sequence[Any]) -> list[Any]:
+        """Send commands and note their number."""
+        commands_per_trip.append(len(commands))
         return send(commands)
 
-    patch.setattr(store._connection, "_send", counting)
-    return counted
+    patch.setattr(store._connection, "_send", send_counted)
+    return commands_per_trip

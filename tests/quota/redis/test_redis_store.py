@@ -28,6 +28,7 @@ from tests.quota.small import NOON, PLANS, SMALL
 
 @pytest.fixture(scope="module", params=KINDS)
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """A running server, which acknowledges a write when it is on disk."""
     with running(request.param) as started:
         yield started
 
@@ -43,7 +44,7 @@ def store(server: Server) -> Iterator[RedisStore]:
 
 
 class _OverServer(StoreAgainstModel):
-    """Each example begins with an empty server."""
+    """Compares the store of a server with the model; each example begins with an empty server."""
 
     server: Server
 
@@ -64,28 +65,29 @@ def test_the_store_does_what_the_model_does(kind: str) -> None:
     run_on(kind, _OverServer)
 
 
-def test_a_key_revoked_by_another_host_is_nobody_at_the_next_look(
+def test_a_key_revoked_by_another_host_is_refused_at_the_next_call(
     server: Server, store: RedisStore
 ) -> None:
-    """A4, A11"""
+    """A4, A11: the hosts share a server, which never stores the text of a key"""
     account = create_account(store, "data", PLANS, NOON, nom="Société Générale").result()
     key, text = create_key(store, account.id, PLANS, NOON).result()
-    elsewhere = RedisStore(server.url, create=True)
-    before = elsewhere.identify(text).result()
+    other_host = RedisStore(server.url, create=True)
+    account_before = other_host.identify(text).result()
 
     store.submit(account_rows.revoke_key, key.id, iso(NOON)).result()
 
-    assert before == account
-    assert elsewhere.identify(text).result() is None
-    elsewhere.close()
+    assert account_before == account
+    assert other_host.identify(text).result() is None
+    other_host.close()
     assert text[9:].encode() not in b"".join(part for row in server.rows() for part in row)
 
 
-def test_the_last_openings_of_a_month_are_told_the_newest_first(store: RedisStore) -> None:
+def test_the_last_openings_of_a_month_are_listed_the_newest_first(store: RedisStore) -> None:
     check_the_last_openings(store)
 
 
-def test_what_waits_is_sent_at_once_and_answered_in_its_order(store: RedisStore) -> None:
+def test_a_thousand_waiting_operations_are_answered_in_their_order(store: RedisStore) -> None:
+    """The limit is 700 calls a day, so the last 300 find it used up"""
     futures = [store.take("a_", 700, NOON) for _ in range(1_000)]
 
     used = [future.result().used for future in futures]
@@ -93,34 +95,38 @@ def test_what_waits_is_sent_at_once_and_answered_in_its_order(store: RedisStore)
     assert used == [*range(1, 701)] + [700] * 300
 
 
-def test_a_transaction_begins_again_where_another_was_written_first(
+def test_a_transaction_is_repeated_if_another_host_wrote_its_rows_meanwhile(
     server: Server, store: RedisStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two keys are allowed, and two hosts make the second at once"""
+    """Two keys are allowed, and two hosts create the second key at once"""
     account = create_account(store, "data", SMALL, NOON).result().id
     create_key(store, account, SMALL, NOON).result()
-    elsewhere = RedisStore(server.url, create=True)
-    again = store._queue._transact
-    met: list[str] = []
+    other_host = RedisStore(server.url, create=True)
+    transact = store._queue._transact
+    keys_of_other_host: list[str] = []
 
-    def meanwhile(operation: Callable[..., object]) -> object:
-        def slow(txn: object) -> object:
+    def transact_slowly(operation: Callable[..., object]) -> object:
+        """Run a transaction in whose first attempt the second host creates its key before the commit."""
+
+        def run_and_let_other_host_write(txn: object) -> object:
+            """Run the operation; the first time, let the second host create a key."""
             outcome = operation(txn)
-            if not met:
-                met.append(create_key(elsewhere, account, SMALL, NOON).result()[1])
+            if not keys_of_other_host:
+                keys_of_other_host.append(create_key(other_host, account, SMALL, NOON).result()[1])
             return outcome
 
-        return again(slow)
+        return transact(run_and_let_other_host_write)
 
-    monkeypatch.setattr(store._queue, "_transact", meanwhile)
+    monkeypatch.setattr(store._queue, "_transact", transact_slowly)
     refused = create_key(store, account, SMALL, NOON).exception()
 
     assert isinstance(refused, NotAllowedError)
     assert len(store.read(account_rows.keys_of, account).result()) == 2
-    elsewhere.close()
+    other_host.close()
 
 
 def test_scripts_that_the_server_forgot_are_sent_again(server: Server, store: RedisStore) -> None:
+    """SCRIPT FLUSH between calls, as a restart would do; no call is lost or counted twice"""
     store.take("a_", 9, NOON).result()
     with server.client as client:
         client.script_flush()
@@ -132,21 +138,23 @@ def test_scripts_that_the_server_forgot_are_sent_again(server: Server, store: Re
 
 def test_months_that_another_host_dropped_stay_dropped(server: Server, store: RedisStore) -> None:
     """A host whose clock is behind, and which has not seen the new floor"""
-    elsewhere = RedisStore(server.url, create=True)
-    elsewhere.take("a_", 9, NOON).result()
+    other_host = RedisStore(server.url, create=True)
+    other_host.take("a_", 9, NOON).result()
     store.take("a_", 9, NOON - timedelta(days=60)).result()
 
     assert store.newest_month() == "2026-11"
     dropped = store.compact("2026-11")
-    late = elsewhere.take("a_", 9, NOON - timedelta(days=60)).result()
+    late_meter = other_host.take("a_", 9, NOON - timedelta(days=60)).result()
 
     assert dropped == 1
-    assert (late.used, late.reset.isoformat()) == (1, "2026-11-02T00:00:00+00:00")
+    assert (late_meter.used, late_meter.reset.isoformat()) == (1, "2026-11-02T00:00:00+00:00")
     assert store.usage("a_", PLANS["free"], NOON).result().calls.used == 1
-    elsewhere.close()
+    other_host.close()
 
 
-def test_a_server_is_copied_by_its_own_means(store: RedisStore, server: Server) -> None:
+def test_a_backup_of_a_server_is_refused_and_names_redis_cli(
+    store: RedisStore, server: Server
+) -> None:
     with pytest.raises(NotAllowedError, match="redis-cli --rdb"):
         store.backup(server.folder / "copie")
 
@@ -155,7 +163,7 @@ def test_a_server_is_copied_by_its_own_means(store: RedisStore, server: Server) 
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_was_acknowledged_outlives_a_killed_server(kind: str) -> None:
+def test_acknowledged_calls_survive_a_killed_server(kind: str) -> None:
     """R2, with `appendfsync always`; the store fails at once meanwhile, and recovers by itself"""
     with running(kind) as server:
         store = RedisStore(server.url, create=True)
@@ -163,15 +171,15 @@ def test_what_was_acknowledged_outlives_a_killed_server(kind: str) -> None:
         futures[500].result()
         server.stop(signal.SIGKILL)
         granted = sum(future.exception() is None for future in futures)
-        began = time.monotonic()
+        start = time.monotonic()
         refused = [store.take("a_", 10**6, NOON).exception() for _ in range(100)]
-        took = time.monotonic() - began
+        seconds_refused = time.monotonic() - start
 
         server.start()
 
-        used = _in_time(lambda: store.take("a_", 10**6, NOON)).used - 2
-        assert {type(one) for one in refused} == {StoreUnavailable}
-        assert took < 10  # those that waited for a time-out would take 200 s
+        used = _once_reachable(lambda: store.take("a_", 10**6, NOON)).used - 2
+        assert {type(error) for error in refused} == {StoreUnavailable}
+        assert seconds_refused < 10  # with a time-out for each operation it would be 200 s
         assert 500 < granted <= used <= 2_000
         store.close()
 
@@ -179,34 +187,34 @@ def test_what_was_acknowledged_outlives_a_killed_server(kind: str) -> None:
 def test_a_server_that_is_stopped_is_not_waited_for_long(server: Server, store: RedisStore) -> None:
     assert server.process
     server.process.send_signal(signal.SIGSTOP)
-    began = time.monotonic()
+    start = time.monotonic()
     refused = store.take("a_", 9, NOON).exception(10)
-    took = time.monotonic() - began
+    seconds_refused = time.monotonic() - start
     server.process.send_signal(signal.SIGCONT)
 
-    used = _in_time(lambda: store.take("a_", 9, NOON)).used - 2
+    used = _once_reachable(lambda: store.take("a_", 9, NOON)).used - 2
 
     assert isinstance(refused, StoreUnavailable)
-    assert took < ANSWER_S + 1
-    assert used in (0, 1)  # the reply was lost: the call may have been counted, never twice
+    assert seconds_refused < 2 * ANSWER_S  # a second attempt would wait for ANSWER_S again
+    assert used in (0, 1)  # the reply was lost, so the call is counted once or not at all
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_server_that_lost_its_rows_is_not_taken_for_an_empty_one(kind: str) -> None:
+def test_a_server_that_lost_its_rows_is_not_taken_for_an_empty_server(kind: str) -> None:
     """Otherwise every key would be unknown, and every counter at 0"""
     with running(kind, "--appendonly", "no") as server:
         store = RedisStore(server.url, create=True)
         store.take("a_", 9, NOON).result()
         server.stop()
         server.start()
-        refused = [_after(PAUSE_S, lambda: store.take("a_", 9, NOON)) for _ in range(3)]
+        errors = [_error_after(PAUSE_S, lambda: store.take("a_", 9, NOON)) for _ in range(3)]
         store.close()
 
-        assert "lost its rows" in str(refused[-1])
+        assert "lost its rows" in str(errors[-1])
 
 
 @pytest.mark.parametrize(
-    ("options", "named"),
+    ("options", "expected_text"),
     [
         (("--maxmemory-policy", "allkeys-lru"), "maxmemory-policy noeviction"),
         (("--maxmemory-policy", "volatile-ttl"), "maxmemory-policy noeviction"),
@@ -215,9 +223,9 @@ def test_a_server_that_lost_its_rows_is_not_taken_for_an_empty_one(kind: str) ->
 )
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_server_that_would_lose_counters_is_refused(
-    kind: str, options: tuple[str, ...], named: str
+    kind: str, options: tuple[str, ...], expected_text: str
 ) -> None:
-    with running(kind, *options) as server, pytest.raises(WrongStoreError, match=named):
+    with running(kind, *options) as server, pytest.raises(WrongStoreError, match=expected_text):
         RedisStore(server.url, create=True)
 
 
@@ -225,7 +233,7 @@ def test_a_server_that_would_lose_counters_is_refused(
     "options", [("--appendonly", "no"), ("--appendonly", "yes", "--appendfsync", "everysec")]
 )
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_server_that_may_forget_is_warned_of_or_refused(
+def test_a_server_that_may_lose_writes_causes_a_warning_or_is_refused(
     kind: str, options: tuple[str, ...], caplog: pytest.LogCaptureFixture
 ) -> None:
     """`appendfsync always` is advised"""
@@ -242,7 +250,9 @@ def test_a_server_that_may_forget_is_warned_of_or_refused(
     assert "CONFIG SET appendfsync always" in warning
 
 
-def test_a_replica_and_an_older_format_are_not_used(server: Server, store: RedisStore) -> None:
+def test_a_replica_and_a_server_with_an_older_format_are_refused(
+    server: Server, store: RedisStore
+) -> None:
     with server.client as client:
         client.hset("societes:meta", "format", "0")
         with pytest.raises(WrongStoreError, match="format 0, this code reads 2"):
@@ -263,32 +273,36 @@ def test_a_full_server_refuses_and_counts_nothing(server: Server, store: RedisSt
     assert store.take("a_", 9, NOON).result().used == 1
 
 
-def test_nobody_is_there() -> None:
+def test_an_address_without_a_server_is_an_error_without_the_password() -> None:
     with pytest.raises(StoreUnavailable, match=r"127\.0\.0\.1:1/0") as caught:
         RedisStore("redis://quota:secret@127.0.0.1:1/0")
     assert "secret" not in str(caught.value)
 
 
-def test_a_place_for_an_export_is_held_on_all_hosts(server: Server, store: RedisStore) -> None:
-    """F5, D7"""
-    elsewhere = RedisStore(server.url, create=True)
+# -- exports of several hosts, and TLS -----------------------------------------------
+
+
+def test_a_reservation_of_an_export_counts_on_all_hosts(server: Server, store: RedisStore) -> None:
+    """F5, D7: two exports a month, so a third reservation is refused"""
+    other_host = RedisStore(server.url, create=True)
     hour = timedelta(hours=1)
-    held = store.reserve("a_", 2, 2, hour, NOON).result()
-    assert isinstance(held, Reservation)
-    also = elsewhere.reserve("a_", 2, 2, hour, NOON).result()
+    first = store.reserve("a_", 2, 2, hour, NOON).result()
+    assert isinstance(first, Reservation)
+    second = other_host.reserve("a_", 2, 2, hour, NOON).result()
     refused = store.reserve("a_", 2, 9, hour, NOON).result()
 
     export = CountedExport("", "csv", "societes.csv", 3, 9, "q=Ψ", "abcd")
-    assert elsewhere.commit(held, NOON, export).result().granted
-    assert store.read(exports.counted_exports, "a_").result() == [export]  # X10
-    assert not store.commit(held, NOON).result().granted
-    assert isinstance(also, Reservation)
+    assert other_host.commit(first, NOON, export).result().granted
+    # X10: every host lists the export.
+    assert store.read(exports.counted_exports, "a_").result() == [export]
+    assert not store.commit(first, NOON).result().granted
+    assert isinstance(second, Reservation)
     assert not isinstance(refused, Reservation)
-    elsewhere.close()
+    other_host.close()
 
 
-def test_a_server_with_tls_and_a_password(tmp_path: Path) -> None:
-    """`rediss://`: both certificates are checked"""
+def test_a_server_is_reached_by_tls_and_a_password(tmp_path: Path) -> None:
+    """`rediss://`: a certificate that this machine does not trust is refused"""
     key, certificate = tmp_path / "key.pem", tmp_path / "certificate.pem"
     command = [need("openssl", "openssl"), "req", "-x509", "-newkey", "rsa:2048", "-nodes"]
     command += ["-subj", "/CN=centre", "-addext", "subjectAltName=IP:127.0.0.1"]
@@ -312,8 +326,8 @@ def test_a_server_with_tls_and_a_password(tmp_path: Path) -> None:
     assert "geheim" not in str(caught.value)
 
 
-def _in_time(take: Callable[[], StoreFuture[Meter]]) -> Meter:
-    """The result once the server is reachable again."""
+def _once_reachable(take: Callable[[], StoreFuture[Meter]]) -> Meter:
+    """The meter of a call once the server is reachable; a first call that succeeds is counted too."""
     deadline = time.monotonic() + 10
     while (refused := take().exception()) is not None:
         assert isinstance(refused, StoreUnavailable)
@@ -322,6 +336,7 @@ def _in_time(take: Callable[[], StoreFuture[Meter]]) -> Meter:
     return take().result()
 
 
-def _after(seconds: float, take: Callable[[], StoreFuture[Meter]]) -> BaseException | None:
+def _error_after(seconds: float, take: Callable[[], StoreFuture[Meter]]) -> BaseException | None:
+    """The error of a call that is sent after a pause of `seconds`; None if the call succeeds."""
     time.sleep(seconds)
     return take().exception()

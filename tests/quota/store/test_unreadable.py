@@ -1,4 +1,4 @@
-"""Rows that cannot be read harm their account alone, on LMDB and on a real server."""
+"""Unreadable rows affect only their account, on LMDB and on a real server."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Final
 
 import pytest
 
-from quota.credentials import key_digest
+from quota.credentials import secret_digest
 from quota.errors import StoreUnavailable
 from quota.ledger import row_format
 from quota.ledger.calls import Purchase
@@ -18,18 +18,22 @@ from tests.quota.filling import create_account, create_key
 from tests.quota.servers import KINDS, Server, running
 from tests.quota.small import NOON, PLANS
 
+# Damaged values for the row of an account or a key: they are not JSON, not an object, or lack fields.
 BROKEN: Final = [b"{", b"{}", b"\xff", b"[1]", b'{"id": 1}']
+# One of 50 calls a day, for a company that costs 5 of 100 credits a month.
 PURCHASE: Final = Purchase("a_1", 50, "FR/552100554", 5, 100)
 
 
 @pytest.fixture(scope="module", params=KINDS)
 def server(request: pytest.FixtureRequest) -> Iterator[Server]:
+    """A server of each kind, which all tests of this module share and empty."""
     with running(request.param, "--appendonly", "no") as started:
         yield started
 
 
 @pytest.fixture(params=["lmdb", "server"])
 def store(request: pytest.FixtureRequest, server: Server, tmp_path: Path) -> Iterator[LedgerStore]:
+    """An empty store, on LMDB or on a server."""
     with server.client as client:
         client.flushall()
     opened = LmdbStore(tmp_path) if request.param == "lmdb" else RedisStore(server.url, create=True)
@@ -37,62 +41,65 @@ def store(request: pytest.FixtureRequest, server: Server, tmp_path: Path) -> Ite
     opened.close()
 
 
-def put(store: LedgerStore, key: bytes, value: bytes) -> None:
+def write_row(store: LedgerStore, key: bytes, value: bytes) -> None:
+    """Write a row as it is, whatever its bytes mean."""
     store.submit(lambda txn: txn.put(key, value)).result()
 
 
-def key_of(store: LedgerStore) -> tuple[str, str]:
+def new_account_with_key(store: LedgerStore) -> tuple[str, str]:
+    """The id of a new account, and the text of its key."""
     account = create_account(store, "data", PLANS, NOON, nom="Żabka").result().id
     return account, create_key(store, account, PLANS, NOON).result()[1]
 
 
-@pytest.mark.parametrize("broken", BROKEN)
+@pytest.mark.parametrize("broken_row", BROKEN)
 @pytest.mark.parametrize("table", ["account", "key"])
 def test_a_row_that_cannot_be_read_is_an_outage_of_its_account(
-    store: LedgerStore, table: str, broken: bytes
+    store: LedgerStore, table: str, broken_row: bytes
 ) -> None:
-    """L5: not a crash of the writer, nor an error of those who wait with it"""
-    account, text = key_of(store)
-    _, other = key_of(store)
-    put(store, *{
-        "account": (row_format.join(row_format.ACCOUNT, account), broken),
-        "key": (row_format.KEY + key_digest(text), broken),
+    """L5: the writer does not crash, and other operations of its group succeed"""
+    account, text = new_account_with_key(store)
+    _, other_text = new_account_with_key(store)
+    write_row(store, *{
+        "account": (row_format.join(row_format.ACCOUNT, account), broken_row),
+        "key": (row_format.KEY + secret_digest(text), broken_row),
     }[table])  # fmt: skip
 
     with pytest.raises(StoreUnavailable):
         store.identify(text).result()
-    refused = create_key(store, account, PLANS, NOON)
-    beside = store.take("a_other", 9, NOON)
+    new_key = create_key(store, account, PLANS, NOON)
+    other_call = store.take("a_other", 9, NOON)
     if table == "account":
-        assert isinstance(refused.exception(), StoreUnavailable)
+        assert isinstance(new_key.exception(), StoreUnavailable)
 
-    assert beside.result().granted
-    assert store.identify(other).result()
+    assert other_call.result().granted
+    assert store.identify(other_text).result()
 
 
-def test_the_log_has_the_place_of_a_row_that_cannot_be_read(
+def test_the_log_names_the_function_that_could_not_read_a_row(
     store: LedgerStore, caplog: pytest.LogCaptureFixture
 ) -> None:
-    account, text = key_of(store)
-    put(store, row_format.join(row_format.ACCOUNT, account), b"{")
+    account, text = new_account_with_key(store)
+    write_row(store, row_format.join(row_format.ACCOUNT, account), b"{")
 
     with pytest.raises(StoreUnavailable):
         store.identify(text).result()
 
-    (line,) = [one for one in caplog.records if "a row cannot be read" in one.getMessage()]
+    (line,) = [record for record in caplog.records if "a row cannot be read" in record.getMessage()]
     assert line.levelname == "ERROR"
     assert "load_account" in str(line.exc_text or caplog.text)
 
 
-def test_a_charge_that_meets_such_a_row_takes_nothing(store: LedgerStore) -> None:
-    """L6: neither the call nor credits, however often it is tried"""
-    put(store, row_format.join(row_format.PACKS, "a_1"), b"odd")
+def test_a_charge_with_an_unreadable_row_takes_nothing(store: LedgerStore) -> None:
+    """L6: neither the call nor credits, after any number of attempts"""
+    # Two numbers of 8 bytes are expected.
+    write_row(store, row_format.join(row_format.PACKS, "a_1"), b"odd")
 
     for _ in range(3):
         assert store.take_and_charge(PURCHASE, NOON).exception()
 
     assert store.calls("a_1", 50, NOON).result().used == 0
-    put(store, row_format.join(row_format.PACKS, "a_1"), row_format.pack_pair(0, 0))
+    write_row(store, row_format.join(row_format.PACKS, "a_1"), row_format.pack_pair(0, 0))
     meter, charge = store.take_and_charge(PURCHASE, NOON).result()
     assert charge
     assert (meter.used, charge.outcome, charge.left) == (1, "charged", 95)
@@ -101,36 +108,38 @@ def test_a_charge_that_meets_such_a_row_takes_nothing(store: LedgerStore) -> Non
 @pytest.mark.parametrize(
     "table", [row_format.CHARGE, row_format.OPENED, row_format.TRIALS, row_format.GRANT]
 )
-def test_a_charge_reads_all_its_rows_before_it_writes_one(server: Server, table: bytes) -> None:
-    """L6, by hashes of another type: a script has no rollback"""
+def test_a_charge_on_a_server_reads_all_its_rows_before_it_writes_any(
+    server: Server, table: bytes
+) -> None:
+    """L6: a script has no rollback; a table of a wrong type makes its read fail"""
     with server.client as client:
         client.flushall()
         store = RedisStore(server.url, create=True)
         client.set(b"societes:" + table + month(NOON).key.encode(), "no hash")
 
-        failed = [store.take_and_charge(PURCHASE, NOON).exception() for _ in range(2)]
+        errors = [store.take_and_charge(PURCHASE, NOON).exception() for _ in range(2)]
 
-        assert {type(one) for one in failed} == {StoreUnavailable}
+        assert {type(error) for error in errors} == {StoreUnavailable}
         assert not client.exists(b"societes:" + row_format.CALLS + day(NOON).key.encode())
     store.close()
 
 
-def test_a_floor_that_is_no_month_is_an_outage_until_it_is_repaired(server: Server) -> None:
+def test_a_malformed_first_month_is_an_outage_until_it_is_repaired(server: Server) -> None:
     with server.client as client:
         client.flushall()
         store = RedisStore(server.url, create=True)
         client.hset("societes:meta", "floor", "odd")
-        odd = [store.take("a_1", 9, NOON).exception() for _ in range(2)]
+        errors = [store.take("a_1", 9, NOON).exception() for _ in range(2)]
         client.hset("societes:meta", "floor", "2026-01")
-        again = store.take("a_1", 9, NOON).result()
+        meter = store.take("a_1", 9, NOON).result()
     store.close()
 
-    assert {type(one) for one in odd} == {StoreUnavailable}
-    assert again.used == 1
+    assert {type(error) for error in errors} == {StoreUnavailable}
+    assert meter.used == 1
 
 
 def test_a_server_whose_memory_is_full_is_opened_and_compacted(server: Server) -> None:
-    """L4: it is what makes room"""
+    """L4: compaction makes room"""
     with server.client as client:
         client.flushall()
         store = RedisStore(server.url, create=True)

@@ -28,32 +28,35 @@ def test_compaction_drops_old_periods_and_nothing_else_while_others_write(tmp_pa
     for number in range(10):
         store.take_and_charge(Purchase(account, 10**9, f"EE/{number}", 5, 10), DECEMBER).result()
     granted: list[bool] = []
-    stop = threading.Event()
+    end = threading.Event()
 
-    def write() -> None:
-        while not stop.is_set():
+    def take_calls() -> None:
+        """Take calls in December until the compaction has ended."""
+        while not end.is_set():
             granted.append(store.take(account, 10**9, DECEMBER).result().granted)
 
-    thread = threading.Thread(target=write)
+    thread = threading.Thread(target=take_calls)
     thread.start()
     dropped = store.compact("2026-12")
-    stop.set()
+    end.set()
     thread.join()
 
     usage = store.usage(account, PLANS["free"], DECEMBER).result()
-    # Charges, the counters of calls and of the grant, and the list of what was opened last.
+    # Of November, 5 000 charges and three rows: the counters of calls and of the grant, and the list of openings.
     assert dropped == 5_000 + 3
     assert store.compact("2026-12") == 0
-    assert usage.credits.packs == 1_000 - 8 * 5
+    assert usage.credits.packs == 1_000 - 8 * 5  # the grant of December paid two of ten companies
     assert usage.calls.used == 10 + len(granted)
     assert store.identify(text).result()
-    again = store.take_and_charge(Purchase(account, 10**9, "EE/1", 5, 10), DECEMBER).result()[1]
-    assert again
-    assert again.outcome == "already"
+    repeated_charge = store.take_and_charge(
+        Purchase(account, 10**9, "EE/1", 5, 10), DECEMBER
+    ).result()[1]
+    assert repeated_charge
+    assert repeated_charge.outcome == "already"
     store.close()
 
 
-def test_what_is_dropped_stays_dropped(tmp_path: Path) -> None:
+def test_a_later_compaction_with_an_earlier_month_restores_nothing(tmp_path: Path) -> None:
     store = LmdbStore(tmp_path)
     store.take("a_", 9, NOON).result()
     store.compact("2026-12")
@@ -63,46 +66,50 @@ def test_what_is_dropped_stays_dropped(tmp_path: Path) -> None:
     store.close()
 
 
-def test_backups_are_whole_while_others_write(tmp_path: Path) -> None:
-    """R19"""
+def test_backups_are_complete_while_others_write(tmp_path: Path) -> None:
+    """R19: each copy is a valid file, and each call that it counts has its charge"""
     store = LmdbStore(tmp_path / "state")
-    stop = threading.Event()
+    end = threading.Event()
 
-    def write() -> None:
+    def charge_companies() -> None:
+        """Charge new companies, 100 at a time, until the backups have ended."""
         number = 0
-        while not stop.is_set():
+        while not end.is_set():
             futures = [
-                store.take_and_charge(Purchase("a_", 10**9, f"EE/{number + n}", 5, 10**9), NOON)
-                for n in range(100)
+                store.take_and_charge(
+                    Purchase("a_", 10**9, f"EE/{number + offset}", 5, 10**9), NOON
+                )
+                for offset in range(100)
             ]
             futures[-1].result()
             number += 100
 
-    thread = threading.Thread(target=write)
+    thread = threading.Thread(target=charge_companies)
     thread.start()
     for number in range(5):
         store.backup(tmp_path / f"copy-{number}")
-    stop.set()
+    end.set()
     thread.join()
     store.close()
 
     for number in range(5):
         copy = tmp_path / f"copy-{number}"
-        check = subprocess.run(
+        verification = subprocess.run(
             [sys.executable, "-m", "lmdb", "verify", str(copy)], capture_output=True, check=False
         )
-        assert check.returncode == 0, check.stdout
+        assert verification.returncode == 0, verification.stdout
         assert copy.stat().st_mode & 0o077 == 0
         restored = tmp_path / f"restored-{number}"
         restored.mkdir()
         copy.rename(restored / FILE)
-        again = LmdbStore(restored)
-        usage = again.usage("a_", PLANS["integral"], NOON).result()
+        reopened = LmdbStore(restored)
+        usage = reopened.usage("a_", PLANS["integral"], NOON).result()
+        # Each call in the copy has its charge of 5 credits.
         assert usage.credits.used == 5 * usage.calls.used
-        again.close()
+        reopened.close()
 
 
-def test_a_backup_replaces_nothing(tmp_path: Path) -> None:
+def test_a_backup_does_not_replace_a_file(tmp_path: Path) -> None:
     store = LmdbStore(tmp_path)
     store.backup(tmp_path / "copy")
 
@@ -111,19 +118,20 @@ def test_a_backup_replaces_nothing(tmp_path: Path) -> None:
     store.close()
 
 
-def test_a_backup_that_is_not_whole_does_not_appear(
+def test_an_incomplete_backup_is_refused_and_leaves_no_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = LmdbStore(tmp_path)
-    copy = lmdb_store.LmdbFile.copy
+    copy_complete = lmdb_store.LmdbFile.copy
 
-    def torn(self: lmdb_store.LmdbFile, target: object) -> None:
-        copy(self, target)  # type: ignore[arg-type]
+    def copy_a_part(self: lmdb_store.LmdbFile, target: object) -> None:
+        """Copy the file, then cut the copy within its second page."""
+        copy_complete(self, target)  # type: ignore[arg-type]
         target.truncate(6_000)  # type: ignore[attr-defined]
 
-    monkeypatch.setattr(lmdb_store.LmdbFile, "copy", torn)
+    monkeypatch.setattr(lmdb_store.LmdbFile, "copy", copy_a_part)
 
-    with pytest.raises(StoreUnavailable, match="not a whole copy"):
+    with pytest.raises(StoreUnavailable, match="not a complete copy"):
         store.backup(tmp_path / "copy")
     assert not (tmp_path / "copy").exists()
     store.close()

@@ -1,10 +1,11 @@
-"""Invalid keys on routes where keys count (A1, A4, D5)."""
+"""Invalid keys on the routes that read a key (A1, A4, D5)."""
 
 import pytest
 
-from tests.serve.client import Served
+from tests.serve.client import Server
 
-KEY = {"Authorization": "Bearer soc_live_" + "x" * 36}
+# A key that is too short to be valid.
+MALFORMED_KEY = {"Authorization": "Bearer soc_live_" + "x" * 36}
 
 
 @pytest.mark.parametrize(
@@ -12,52 +13,53 @@ KEY = {"Authorization": "Bearer soc_live_" + "x" * 36}
     ["Bearer soc_live_abc", "bearer abc", "Bearer ", "Bearer", "", "Basic dTpw", "soc_live_abc",
      "Token x", "Bearer a b"],
 )  # fmt: skip
-def test_every_bad_key_gets_the_same_401(served: Served, header: str) -> None:
+def test_every_bad_key_gets_the_same_401(server: Server, header: str) -> None:
     """A4"""
-    reply = served.ask("/api/v1/societes", headers={"Authorization": header})
+    reply = server.ask("/api/v1/societes", headers={"Authorization": header})
 
     assert (reply.status, reply.code) == (401, "cle_invalide")
-    assert reply.body == served.ask("/api/v1/societes", headers=KEY).body
+    assert reply.body == server.ask("/api/v1/societes", headers=MALFORMED_KEY).body
     assert reply.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
 
 
 @pytest.mark.parametrize(
     "path", ["/api/v1/societes?pays=FR&limit=1", "/api/v1/societes/EE/12652512"]
 )
-def test_the_401_holds_the_complete_answer_of_a_visitor(served: Served, path: str) -> None:
+def test_the_401_has_the_complete_answer_of_a_visitor(server: Server, path: str) -> None:
     """A1, §4.4, §4.5, §5 rule 4"""
-    visitor = served.ask(path)
-    refused = served.ask(path, headers=KEY)
+    visitor = server.ask(path)
+    reply = server.ask(path, headers=MALFORMED_KEY)
 
-    body = refused.json
+    body = reply.json
     erreur = body.pop("erreur")
-    assert refused.status == 401
+    assert reply.status == 401
     assert body == visitor.json
     assert (erreur["code"], list(erreur)) == ("cle_invalide", ["code", "message"])
     assert "l'appel est servi au niveau visiteur" in erreur["message"]
 
 
-def test_the_401_is_not_kept_and_has_no_tag(served: Served) -> None:
+def test_the_401_with_the_answer_of_a_visitor_is_not_cached_and_has_no_tag(server: Server) -> None:
     """A1"""
-    headers = served.ask("/api/v1/societes/GB/08209948", headers=KEY).headers
+    headers = server.ask("/api/v1/societes/GB/08209948", headers=MALFORMED_KEY).headers
 
     assert headers["Cache-Control"] == "no-store"
     assert {"ETag", "Content-Location", "Link"}.isdisjoint(headers)
+    # The limits in the headers are those of a visitor.
     assert (headers["X-Plafond-Resultats"], headers["X-Quota-Limit"]) == ("2", "0")
     assert headers["X-Donnees-Version"]
 
 
-def test_a_refused_key_never_gets_a_304(served: Served) -> None:
-    """A1"""
-    tag = served.ask("/api/v1/societes").headers["ETag"]
+def test_an_invalid_key_never_gets_a_304(server: Server) -> None:
+    """A1: a 304 would not say that the key is invalid"""
+    tag = server.ask("/api/v1/societes").headers["ETag"]
 
     for tags in (tag, "*"):
-        reply = served.ask("/api/v1/societes", headers={**KEY, "If-None-Match": tags})
-        assert (reply.status, reply.json["total"]) == (401, 41)
+        reply = server.ask("/api/v1/societes", headers={**MALFORMED_KEY, "If-None-Match": tags})
+        assert (reply.status, reply.json["total"]) == (401, 41)  # the answer to a visitor
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "expected_text"),
     [
         ("/api/v1/societes?pays=XX", "XX"),
         ("/api/v1/societes?inconnu=1", "inconnu"),
@@ -66,27 +68,27 @@ def test_a_refused_key_never_gets_a_304(served: Served) -> None:
         ("/api/v1/societes/XX/1", "XX"),
     ],
 )
-def test_the_key_is_checked_before_the_rest_and_the_rest_is_told_too(
-    served: Served, path: str, told: str
+def test_the_401_of_an_invalid_key_also_names_a_wrong_parameter_or_company(
+    server: Server, path: str, expected_text: str
 ) -> None:
     """D5: key before parameters"""
-    reply = served.ask(path, headers=KEY)
+    reply = server.ask(path, headers=MALFORMED_KEY)
 
-    visitor = served.ask(path).json
+    visitor = server.ask(path).json
     assert (reply.status, reply.code) == (401, "cle_invalide")
-    assert told in reply.json["erreur"]["message"]
-    assert "servi" not in reply.json["erreur"]["message"]  # there is nothing that it could be
+    assert expected_text in reply.json["erreur"]["message"]
+    assert "servi" not in reply.json["erreur"]["message"]  # the call was not served at all
     assert {name: reply.json[name] for name in visitor if name != "erreur"} == {
-        name: value for name, value in visitor.items() if name != "erreur"
+        name: text for name, text in visitor.items() if name != "erreur"
     }
 
 
-def test_route_and_method_come_before_the_key(served: Served) -> None:
-    """D5"""
-    assert served.ask("/api/v1/inconnue", headers=KEY).status == 404
-    assert served.ask("/api/v1/societes", "DELETE", headers=KEY).status == 405
-    assert served.ask("/api/v1/societes", "OPTIONS", headers=KEY).status == 204
+def test_an_unknown_route_or_method_is_refused_before_the_key_is_checked(server: Server) -> None:
+    """D5: otherwise the malformed key would give the status 401"""
+    assert server.ask("/api/v1/inconnue", headers=MALFORMED_KEY).status == 404
+    assert server.ask("/api/v1/societes", "DELETE", headers=MALFORMED_KEY).status == 405
+    assert server.ask("/api/v1/societes", "OPTIONS", headers=MALFORMED_KEY).status == 204
 
 
-def test_health_does_not_look_at_keys(served: Served) -> None:
-    assert served.ask("/healthz", headers=KEY).status == 200
+def test_healthz_ignores_keys(server: Server) -> None:
+    assert server.ask("/healthz", headers=MALFORMED_KEY).status == 200

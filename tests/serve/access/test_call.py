@@ -15,22 +15,22 @@ def test_a_tag_is_strong_and_quoted() -> None:
     assert tag.count('"') == 2
 
 
-def test_whatever_an_answer_depends_on_changes_its_tag() -> None:
-    """G8"""
-    parts = ("g1", "free", Query(q="Orléans"), 5)
-    others = (
+def test_another_generation_plan_query_or_limit_changes_the_tag() -> None:
+    """G8: each tuple has the generation, the plan, the query and the limit"""
+    inputs = ("g1", "free", Query(q="Orléans"), 5)
+    changed_inputs = (
         ("g2", "free", Query(q="Orléans"), 5),
         ("g1", "data", Query(q="Orléans"), 5),
         ("g1", "free", Query(q="orléans"), 5),
         ("g1", "free", Query(q="Orléans"), 4),
     )
 
-    assert etag(*parts) == etag("g1", "free", Query(q="Orléans"), 5)
-    assert len({etag(*parts), *(etag(*other) for other in others)}) == 5
+    assert etag(*inputs) == etag("g1", "free", Query(q="Orléans"), 5)
+    assert len({etag(*inputs), *(etag(*changed) for changed in changed_inputs)}) == 5
 
 
 @pytest.mark.parametrize(
-    ("header", "found"),
+    ("header", "is_match"),
     [
         (None, False),
         ("", False),
@@ -45,6 +45,8 @@ def test_whatever_an_answer_depends_on_changes_its_tag() -> None:
         ('"a,b"', False),
     ],
 )
-def test_tags_are_compared_weakly_and_come_in_lists(header: str | None, found: bool) -> None:
+def test_if_none_match_may_list_tags_and_compares_them_weakly(
+    header: str | None, is_match: bool
+) -> None:
     """G8, RFC 9110 §13.1.2"""
-    assert matches(header, '"a"') is found
+    assert matches(header, '"a"') is is_match

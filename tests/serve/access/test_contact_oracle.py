@@ -1,7 +1,7 @@
-"""Two bases that differ in contact values alone are the same base to a caller without the right to contacts (§2.1).
+"""A caller without the right to contacts gets the same bytes from two bases that differ only in contact values (§2.1).
 
-A value that is never shown may still be told: by a reason, a note, an order, a count, the size of a file. So the bytes
-of every route, tool and page are compared, with requests that hold the right values of one of the bases.
+A hidden value may still leak through a reason, a note, an order, a count or the size of a file. So the responses of
+routes, tools and pages are compared byte by byte. The requests contain the contact values of one base.
 """
 
 import re
@@ -23,37 +23,41 @@ from shards.codec.record import CONTACTS, FIELDS
 from shards.query import ORDERS
 from tests.quota.filling import create_key
 from tests.serve import world
-from tests.serve.access.test_contacts import opened
-from tests.serve.client import Customer, Reply, Served, serving
+from tests.serve.access.test_contacts import content
+from tests.serve.client import Customer, Reply, Server, run_server
 from tests.serve.clock import Clock
-from tests.serve.surfaces.mcp.client import META, MODERN
-from tests.serve.surfaces.mcp.client import PATH as TOOLS
-from tests.serve.surfaces.site.visitor import HTML, Visitor, member
+from tests.serve.surfaces.mcp.client import MCP_PATH as TOOLS
+from tests.serve.surfaces.mcp.client import MODERN_VERSION, REQUEST_META
+from tests.serve.surfaces.site.visitor import HTML, Visitor, sign_up_member
 from tests.serve.world import COMPANIES, CONTACT, WITH_STATEMENTS
 from tests.world import Company
 
-WITH_CONTACTS: Final = [one for one in COMPANIES if one["email"]]
+WITH_CONTACTS: Final = [company for company in COMPANIES if company["email"]]
 JSON: Final = {"Content-Type": "application/json"}
+# Stands for the path of the reconciliation address of each caller.
 ADDRESS: Final = "/adresse-de-rapprochement"
 FORM: Final = {"Content-Type": "application/x-www-form-urlencoded"}
-_BY_ONE: Final = 20  # requests of a customer
-# Different in every answer: tokens of forms, milliseconds of a page, seconds and the day of a workbook,
-# the digest in a cursor, which is of a generation too. The length is that of the compared body, but for a workbook's,
-# which packs these.
+_PER_CUSTOMER: Final = 20  # requests, fewer than `free` has calls a day
+# Parts that differ in every response. In bodies: the token of a form, the milliseconds of a page, the seconds and the
+# day of a workbook, the digest in a cursor, which depends on the generation. The length of a workbook depends on these
+# parts; that of any other body is compared with the body.
 _HEADERS: Final = ("Date", "ETag", "Set-Cookie", "X-Request-Id", "Content-Length")
+# The labels of the cells of a workbook that contain seconds.
 _DURATIONS: Final = {
     text.encode() for name in ("searching", "reading", "writing") for text in TEXTS[name]
 }
-_OF_ANSWER: Final = re.compile(
+# The parts of bodies that differ in every response, as listed above.
+_CHANGING_PARTS: Final = re.compile(
     rb'name="jeton" value="[^"]*"|[\d,]+ ms|[-\dT:]+Z</dcterms|\.[0-9a-f]{8}"'
 )
+# A text in the table of texts of a workbook, to which its cells refer by number.
 _SHARED_TEXT: Final = re.compile(rb"<si><t[^>]*>([^<]*)</t></si>")
-# Counters of the server, the account of the caller, scripts of a page: no company is in them.
+# Paths without a company: counters of the server, the account of the caller, scripts of a page.
 _LEFT_OUT: Final = {"/metrics", "/api/v1/compte", "/docs/{file}"}
 
 
-class Asked(NamedTuple):
-    """A request, but for who sends it."""
+class Probe(NamedTuple):
+    """A request, without the key of its sender."""
 
     path: str
     method: str = "GET"
@@ -62,109 +66,111 @@ class Asked(NamedTuple):
 
 
 class Base(NamedTuple):
-    """A server, and the names of its two generations."""
+    """A server and the names of its two generations, the older first."""
 
-    served: Served
+    server: Server
     names: tuple[str, str]
 
 
-def with_contacts(companies: Iterable[Company], name: str) -> list[Company]:
-    """The companies, with other domains in all contact fields that have a value."""
+def change_contacts(companies: Iterable[Company], prefix: str) -> list[Company]:
+    """The companies with `prefix` before the domain in each contact value."""
     return [
         {
-            **one,
+            **company,
             **{
-                field: one[field].replace(CONTACT, f"{name}{CONTACT}")
+                field: company[field].replace(CONTACT, f"{prefix}{CONTACT}")
                 for field in CONTACTS
-                if one[field]
+                if company[field]
             },
         }
-        for one in companies
+        for company in companies
     ]
 
 
 @pytest.fixture(scope="module")
 def bases(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Base, Base]]:
-    """The world as it is, and with other contacts; all contacts changed in the last generation of both."""
-    # /statut shows the minute of a publication, so both bases are published in one.
+    """Servers of the test data, and of the same data with other contacts; in both, the last generation changed them."""
+    # /statut shows the minute of a publication, so both bases are published within a minute.
     minute: datetime | None = None
     while minute != (minute := datetime.now(UTC).replace(second=0, microsecond=0)):
         folders = [tmp_path_factory.mktemp(name) / "data" for name in ("one", "other")]
         published = []
         for folder, name in zip(folders, ("", "autrement-"), strict=True):
-            before = world.publish(folder, with_contacts(COMPANIES[1:], f"ancien-{name}"))
-            published.append((before, world.publish(folder, with_contacts(COMPANIES, name))))
+            before = world.publish(folder, change_contacts(COMPANIES[1:], f"ancien-{name}"))
+            published.append((before, world.publish(folder, change_contacts(COMPANIES, name))))
     clock = Clock("2026-11-21T12:00:00")
-    with serving(folders[0], now=clock) as one, serving(folders[1], now=clock) as other:
-        yield Base(one, published[0]), Base(other, published[1])
+    with run_server(folders[0], now=clock) as first, run_server(folders[1], now=clock) as second:
+        yield Base(first, published[0]), Base(second, published[1])
 
 
 def lines() -> list[dict[str, Any]]:
-    """Lines that hold contacts of the first base, beside each kind of evidence that finds their company."""
-    found: list[dict[str, Any]] = []
-    for one in WITH_CONTACTS:
-        known: list[dict[str, Any]] = [
-            {"id": one["id"], "pays": one["iso2"]},
-            {"nom": one["nom"]},
-            {"nom": one["nom"].split()[0], "ville": one["ville"] or "Tallinn"},
-            {"nom": f"{one['nom']} Holding", "pays": one["iso2"]},
-            {"nom": one["domaine"]},
+    """Lines for a match: each has a contact value of the first base, and another clue to the company."""
+    combinations: list[dict[str, Any]] = []
+    for company in WITH_CONTACTS:
+        clues: list[dict[str, Any]] = [
+            {"id": company["id"], "pays": company["iso2"]},
+            {"nom": company["nom"]},
+            {"nom": company["nom"].split()[0], "ville": company["ville"] or "Tallinn"},
+            {"nom": f"{company['nom']} Holding", "pays": company["iso2"]},
+            {"nom": company["domaine"]},
         ]
-        found += [
-            {**given, **contact}
-            for given in known
+        combinations += [
+            {**clue, **contact}
+            for clue in clues
             for contact in (
-                {"site_web": one["site_web"]}, {"email": one["email"]}, {"site_web": one["domaine"]},
-                {"email": f"x@{one['domaine']}", "site_web": one["site_web"]},
+                {"site_web": company["site_web"]}, {"email": company["email"]}, {"site_web": company["domaine"]},
+                {"email": f"x@{company['domaine']}", "site_web": company["site_web"]},
             )
         ]  # fmt: skip
-    return [{"cle": str(number), **given} for number, given in enumerate(found)]
+    return [{"cle": str(number), **line} for number, line in enumerate(combinations)]
 
 
-def _post(path: str, body: object) -> Asked:
-    return Asked(path, "POST", JSON, orjson.dumps(body))
+def _post(path: str, body: object) -> Probe:
+    """A POST request with a JSON body."""
+    return Probe(path, "POST", JSON, orjson.dumps(body))
 
 
-def _tool(name: str, given: Mapping[str, Any]) -> Asked:
-    body = {"name": name, "arguments": given, "_meta": META}
+def _tool(name: str, arguments: Mapping[str, Any]) -> Probe:
+    """A call of a tool of the MCP surface."""
+    body = {"name": name, "arguments": arguments, "_meta": REQUEST_META}
     headers = JSON | {
-        "MCP-Protocol-Version": MODERN, "Mcp-Method": "tools/call", "Mcp-Name": name
+        "MCP-Protocol-Version": MODERN_VERSION, "Mcp-Method": "tools/call", "Mcp-Name": name
     }  # fmt: skip
     message = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": body}
-    return Asked(TOOLS, "POST", headers, orjson.dumps(message))
+    return Probe(TOOLS, "POST", headers, orjson.dumps(message))
 
 
-def requests(base: Base) -> Iterator[Asked]:
-    """Every route and tool, with ADDRESS for a reconciliation address of the caller."""
-    api, before = "/api/v1", base.names[0]
-    keys = [f"{one['iso2']}:{one['id']}" for one in COMPANIES]
-    texts = [one[field] for one in WITH_CONTACTS[:2] for field in CONTACTS]
+def requests(base: Base) -> Iterator[Probe]:
+    """Requests to every route and tool; ADDRESS stands for a reconciliation address of the caller."""
+    api, first_generation = "/api/v1", base.names[0]
+    keys = [f"{company['iso2']}:{company['id']}" for company in COMPANIES]
+    texts = [company[field] for company in WITH_CONTACTS[:2] for field in CONTACTS]
     for tri in ORDERS:
-        yield Asked(f"{api}/societes?tri={tri}&limit=50")
-        yield Asked(f"{api}/societes?tri={tri}&limit=50&site_web=1")
+        yield Probe(f"{api}/societes?tri={tri}&limit=50")
+        yield Probe(f"{api}/societes?tri={tri}&limit=50&site_web=1")
     for text in texts:
-        yield Asked(f"{api}/societes?q={quote(text)}")
-        yield Asked(f"{api}/suggestions?q={quote(text)}")
-        yield Asked(f"{api}/identifiants/{quote(text, safe='')}")
-        yield Asked(f"{ADDRESS}/suggest/entity?prefix={quote(text)}")
-    for one in COMPANIES[:16]:
-        record = f"{one['iso2']}/{quote(one['id'], safe='')}"
-        yield from (Asked(f"{path}/{record}") for path in (f"{api}/societes", "/societes"))
-        rest = ("comparables", "groupe", "analyses/entreprise")
-        yield from (Asked(f"{api}/societes/{record}/{part}") for part in rest)
-        key = quote(f"{one['iso2']}:{one['id']}", safe=":")
-        yield from (Asked(f"{ADDRESS}/{part}/{key}") for part in ("preview", "view"))
+        yield Probe(f"{api}/societes?q={quote(text)}")
+        yield Probe(f"{api}/suggestions?q={quote(text)}")
+        yield Probe(f"{api}/identifiants/{quote(text, safe='')}")
+        yield Probe(f"{ADDRESS}/suggest/entity?prefix={quote(text)}")
+    for company in COMPANIES[:16]:  # all but 25 of the 26 similar bakeries
+        record = f"{company['iso2']}/{quote(company['id'], safe='')}"
+        yield from (Probe(f"{path}/{record}") for path in (f"{api}/societes", "/societes"))
+        subpaths = ("comparables", "groupe", "analyses/entreprise")
+        yield from (Probe(f"{api}/societes/{record}/{subpath}") for subpath in subpaths)
+        key = quote(f"{company['iso2']}:{company['id']}", safe=":")
+        yield from (Probe(f"{ADDRESS}/{part}/{key}") for part in ("preview", "view"))
     yield from (
-        Asked(f"{api}{path}")
+        Probe(f"{api}{path}")
         for path in (
             "/pays", "/secteurs", "/sous-secteurs?secteur=edition", "/sources",
             "/repartition?par=pays,secteur,ville&site_web=1", "/analyses/marche?site_web=1",
-            f"/modifications?pays=FR&depuis={before}", "/reconciliation", "/export",
+            f"/modifications?pays=FR&depuis={first_generation}", "/reconciliation", "/export",
             "/export?format=csv&site_web=1", "/export?format=ndjson", "/export?format=parquet",
         )
     )  # fmt: skip
     yield from (
-        Asked(path)
+        Probe(path)
         for path in (
             "/", "/?q=lab", "/?site_web=1", f"/?q={quote(texts[0])}", "/chiffres?site_web=1", "/sources",
             f"/propositions?q={quote(texts[0])}", "/statut", "/docs", "/tarifs", "/sitemap.xml",
@@ -172,35 +178,35 @@ def requests(base: Base) -> Iterator[Asked]:
         )
     )  # fmt: skip
     yield from (
-        _post(f"{api}/modifications", {"depuis": before, **wanted})
-        for wanted in ({"ids": keys[:16]}, {"recherche": {"site_web": "1"}})
+        _post(f"{api}/modifications", {"depuis": first_generation, **selection})
+        for selection in ({"ids": keys[:16]}, {"recherche": {"site_web": "1"}})
     )
     yield _post(f"{api}/export", {"format": "csv", "ids": keys[:5]})
-    given = lines()
-    for first in range(0, len(given), 2):  # as many as a visitor may have
-        both = given[first : first + 2]
-        two = {"lignes": both, "limite": 3}
-        yield _post(f"{api}/rapprochement", {**two, "colonnes": list(FIELDS)})
-        yield _tool("match_companies", two)
-        queries = {line["cle"]: _query(line) for line in both}
+    all_lines = lines()
+    for first in range(0, len(all_lines), 2):  # a visitor can send two lines
+        line_pair = all_lines[first : first + 2]
+        body = {"lignes": line_pair, "limite": 3}
+        yield _post(f"{api}/rapprochement", {**body, "colonnes": list(FIELDS)})
+        yield _tool("match_companies", body)
+        queries = {line["cle"]: _query(line) for line in line_pair}
         form = urlencode({"queries": orjson.dumps(queries).decode()})
-        yield Asked(ADDRESS, "POST", FORM, form.encode())
-        yield Asked(f"{api}/reconciliation?{form}")
+        yield Probe(ADDRESS, "POST", FORM, form.encode())
+        yield Probe(f"{api}/reconciliation?{form}")
     fields = [{"id": field} for field in FIELDS]
     for path in (f"/societes/{record}", "/societes?site_web=1", "/export?format=csv", "/pays"):
-        yield Asked(f"{api}{path}", "HEAD")
+        yield Probe(f"{api}{path}", "HEAD")
     for kind in ("xlsx", "ndjson", "parquet"):
         yield _post(
             f"{api}/export", {"format": kind, "site_web": "1", "colonnes": ",".join(FIELDS)}
         )
     extend = urlencode({"extend": orjson.dumps({"ids": keys[:2], "properties": fields}).decode()})
-    yield Asked(ADDRESS, "POST", FORM, extend.encode())
-    yield Asked(f"{api}/reconciliation", "POST", FORM, extend.encode())
-    yield Asked(f"{ADDRESS}?{extend}")
-    yield Asked(f"{ADDRESS}/properties?type=societe")
-    for name, arguments in _tools(base, keys).items():
-        for each in arguments:
-            yield _tool(name, each)
+    yield Probe(ADDRESS, "POST", FORM, extend.encode())
+    yield Probe(f"{api}/reconciliation", "POST", FORM, extend.encode())
+    yield Probe(f"{ADDRESS}?{extend}")
+    yield Probe(f"{ADDRESS}/properties?type=societe")
+    for name, calls in _tools(base, keys).items():
+        for arguments in calls:
+            yield _tool(name, arguments)
 
 
 def _query(line: Mapping[str, Any]) -> dict[str, Any]:
@@ -210,9 +216,9 @@ def _query(line: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _tools(base: Base, keys: list[str]) -> Mapping[str, Sequence[Mapping[str, Any]]]:
-    """Arguments of each tool."""
+    """The arguments of the calls of each tool of MCP, by name; `match_companies` is called elsewhere (`requests`)."""
     companies: list[Mapping[str, str]] = [
-        {"iso2": one["iso2"], "id": one["id"]} for one in WITH_CONTACTS
+        {"iso2": company["iso2"], "id": company["id"]} for company in WITH_CONTACTS
     ]
     value = WITH_CONTACTS[0]["domaine"]
     return {
@@ -229,68 +235,69 @@ def _tools(base: Base, keys: list[str]) -> Mapping[str, Sequence[Mapping[str, An
 
 
 def answers(
-    base: Base, make: Callable[[Served], Customer] | None, key: str = "", lang: str = "fr"
-) -> list[tuple[Asked, bytes]]:
-    """Each request with its answer in `lang`, without names that differ from server to server.
+    base: Base, make_customer: Callable[[Server], Customer] | None, key: str = "", lang: str = "fr"
+) -> list[tuple[Probe, bytes]]:
+    """Each request with its response in `lang`, without the names that differ between the servers.
 
     Args:
-        make: makes a customer; a plan has few calls a day, so each sends some of the requests.
+        key: an invalid key that a visitor sends, or "".
+        make_customer: creates a customer, or None for a visitor. A plan has few calls a day, so a customer sends only
+            `_PER_CUSTOMER` requests.
     """
-    served = base.served
+    server = base.server
     token, headers = "visiteur", {"Authorization": f"Bearer {key}"} if key else {}
-    hidden = _hidden(base)
-    found = []
-    for number, asked in enumerate(requests(base)):
-        if make and not number % _BY_ONE:
-            customer = make(served)
-            made = create_key(
-                served.store,
+    names_to_hide = _hidden(base)
+    results = []
+    for number, probe in enumerate(requests(base)):
+        if make_customer and not number % _PER_CUSTOMER:
+            customer = make_customer(server)
+            created = create_key(
+                server.store,
                 customer.account,
-                served.context.plans,
-                served.context.now(),
+                server.context.plans,
+                server.context.now(),
                 kind=ADDRESSES,
             )
-            _, token = made.result(10)
+            _, token = created.result(10)
             headers = customer.headers
-            hidden += [customer.account, token]
-        path = asked.path.replace(ADDRESS, f"/api/v1/reconciliation/{token}")
-        # An address says who asks; a page is asked for as a browser does.
-        own = {} if path != asked.path else headers
-        sent = {
-            **(own if path.startswith("/api") else HTML),
-            **asked.headers,
+            names_to_hide += [customer.account, token]
+        path = probe.path.replace(ADDRESS, f"/api/v1/reconciliation/{token}")
+        # A reconciliation address identifies its account; a page is requested as by a browser.
+        identity = {} if path != probe.path else headers
+        request_headers = {
+            **(identity if path.startswith("/api") else HTML),
+            **probe.headers,
             "Accept-Language": lang,
         }
-        reply = served.ask(path, asked.method, sent, body=asked.body)
-        shown = asked._replace(path=_without(asked.path, hidden))
-        found.append((shown, _told(reply, hidden)))
-    return found
+        reply = server.ask(path, probe.method, request_headers, body=probe.body)
+        masked = probe._replace(path=_mask(probe.path, names_to_hide))
+        results.append((masked, _comparable(reply, names_to_hide)))
+    return results
 
 
 def _hidden(base: Base) -> list[str]:
-    """The names that differ from server to server."""
-    return [*base.names, str(base.served.port)]
+    """The names that differ between the servers."""
+    return [*base.names, str(base.server.port)]
 
 
-def _told(reply: Reply, hidden: Sequence[str]) -> bytes:
-    """All that an answer says."""
-    left_out = (
-        _HEADERS if reply.body else _HEADERS[:-1]
-    )  # the size of an answer to HEAD is that of its GET
+def _comparable(reply: Reply, hidden: Sequence[str]) -> bytes:
+    """Status, headers and body of a response, without the parts that may differ."""
+    # A HEAD has the length of the body that it does not send, so this last header of _HEADERS is compared.
+    left_out = _HEADERS if reply.body else _HEADERS[:-1]
     headers = {name: text for name, text in reply.headers.items() if name not in left_out}
-    text = _without(f"{reply.status} {headers}\n", hidden)
-    return text.encode() + _body(opened(reply.body), reply.headers, hidden)
+    text = _mask(f"{reply.status} {headers}\n", hidden)
+    return text.encode() + _body(content(reply.body), reply.headers, hidden)
 
 
 def _body(body: bytes, headers: Mapping[str, str], hidden: Sequence[str]) -> bytes:
-    """A body without the names that are different in every answer; workbooks and errors have that of the request."""
-    request = headers.get("X-Request-Id", "")
-    rest = _without_durations(_OF_ANSWER.sub(b"", body))
-    return _without_bytes(rest, [*hidden, *([request] if request else [])])
+    """A body without the parts that differ in every response; workbooks and errors contain the request id."""
+    request_id = headers.get("X-Request-Id", "")
+    constant_part = _remove_durations(_CHANGING_PARTS.sub(b"", body))
+    return _mask_bytes(constant_part, [*hidden, *([request_id] if request_id else [])])
 
 
-def _without_durations(body: bytes) -> bytes:
-    """The sheets of a workbook without the seconds that it took; their labels are numbers of shared texts."""
+def _remove_durations(body: bytes) -> bytes:
+    """The sheets of a workbook without the seconds; the label of a cell is the number of a shared text."""
     numbers = [
         str(number).encode()
         for number, text in enumerate(_SHARED_TEXT.findall(body))
@@ -302,176 +309,208 @@ def _without_durations(body: bytes) -> bytes:
     return re.sub(label + rb"<v>[\d.]+", b"", body)
 
 
-def _without(text: str, hidden: Iterable[str]) -> str:
+def _mask(text: str, hidden: Iterable[str]) -> str:
+    """The text with an ellipsis in place of each of these names."""
     for name in hidden:
         text = text.replace(name, "…")
     return text
 
 
-def _without_bytes(body: bytes, hidden: Iterable[str]) -> bytes:
+def _mask_bytes(body: bytes, hidden: Iterable[str]) -> bytes:
+    """The body with an ellipsis in place of each of these names."""
     for name in hidden:
         body = body.replace(name.encode(), b"\xe2\x80\xa6")
     return body
 
 
-def differences(one: list[tuple[Asked, bytes]], other: list[tuple[Asked, bytes]]) -> list[str]:
-    """The requests that the two bases answer otherwise, each with the first place where the answers differ."""
-    assert len(one) == len(other)
+def differences(first: list[tuple[Probe, bytes]], second: list[tuple[Probe, bytes]]) -> list[str]:
+    """The requests to which the two bases send different responses, each with the first difference."""
+    assert len(first) == len(second)
     return [
-        f"{asked.method} {asked.path} {(asked.body or b'')[:200]!r}: {_first_difference(answer, another)}"
-        for (asked, answer), (_, another) in zip(one, other, strict=True)
-        if answer != another
+        f"{probe.method} {probe.path} {(probe.body or b'')[:200]!r}: {_first_difference(left, right)}"
+        for (probe, left), (_, right) in zip(first, second, strict=True)
+        if left != right
     ]
 
 
-def _first_difference(one: bytes, other: bytes) -> str:
-    pairs = enumerate(zip(one, other, strict=False))
-    place = next((i for i, (left, right) in pairs if left != right), min(len(one), len(other)))
-    first, end = max(0, place - 60), place + 60
-    return f"{one[first:end]!r} beside {other[first:end]!r}"
+def _first_difference(first: bytes, second: bytes) -> str:
+    """The first place at which two responses differ, with 60 bytes before and after."""
+    pairs = enumerate(zip(first, second, strict=False))
+    position = next(
+        (index for index, (left, right) in pairs if left != right), min(len(first), len(second))
+    )
+    start, end = max(0, position - 60), position + 60
+    return f"{first[start:end]!r}, not {second[start:end]!r}"
 
 
-def test_every_route_and_every_tool_is_asked(bases: tuple[Base, Base]) -> None:
-    asked = list(requests(bases[0]))
-    wanted = {(one.method, one.path) for one in PRODUCT.operations if one.path not in _LEFT_OUT}
-    at = "/api/v1/reconciliation/visiteur"
-    sent = {(each.method, each.path.replace(ADDRESS, at).partition("?")[0]) for each in asked}
-
-    unasked = {
-        (method, path)
-        for method, path in wanted
-        if not any(method == each and _pattern(path).fullmatch(text) for each, text in sent)
+def test_every_route_and_tool_has_a_request(bases: tuple[Base, Base]) -> None:
+    probes = list(requests(bases[0]))
+    operations = {
+        (operation.method, operation.path)
+        for operation in PRODUCT.operations
+        if operation.path not in _LEFT_OUT
+    }
+    visitor_address = "/api/v1/reconciliation/visiteur"
+    requested = {
+        (probe.method, probe.path.replace(ADDRESS, visitor_address).partition("?")[0])
+        for probe in probes
     }
 
-    assert unasked == set()
+    missing = {
+        (method, path)
+        for method, path in operations
+        if not any(
+            method == requested_method and _pattern(path).fullmatch(requested_path)
+            for requested_method, requested_path in requested
+        )
+    }
+
+    assert missing == set()
     assert {name for name in tool_list.tools(PRODUCT)} == _tools(bases[0], []).keys()
 
 
 def _pattern(path: str) -> re.Pattern[str]:
-    """The paths of an operation."""
+    """A pattern of the paths of an operation: each `{name}` stands for one part of a path."""
     return re.compile("[^/]+".join(map(re.escape, re.split(r"{\w+}", path))))
 
 
 @pytest.mark.parametrize(("key", "lang"), [("", "fr"), ("soc_live_x", "en")])
-def test_a_visitor_cannot_tell_two_contacts_apart(
+def test_a_visitor_gets_the_same_bytes_for_all_contacts(
     bases: tuple[Base, Base], key: str, lang: str
 ) -> None:
-    one, other = (answers(base, None, key, lang) for base in bases)
+    first, second = (answers(base, None, key, lang) for base in bases)
 
-    assert not differences(one, other), "\n".join(differences(one, other)[:20])
+    assert not differences(first, second), "\n".join(differences(first, second)[:20])
 
 
 @pytest.mark.parametrize(
     ("slug", "api_tool"),
     [("free", None), ("data", False)],
 )
-def test_a_key_without_the_right_cannot_tell_two_contacts_apart(
+def test_a_key_without_the_right_gets_the_same_bytes_for_all_contacts(
     bases: tuple[Base, Base], slug: str, api_tool: bool | None
 ) -> None:
-    def make(served: Served) -> Customer:
-        return served.customer(slug, api_tool=api_tool)
+    def make_customer(server: Server) -> Customer:
+        return server.customer(slug, api_tool=api_tool)
 
-    one, other = (answers(base, make) for base in bases)
+    first, second = (answers(base, make_customer) for base in bases)
 
-    assert not differences(one, other), "\n".join(differences(one, other)[:20])
-
-
-def test_a_key_with_the_right_can(bases: tuple[Base, Base]) -> None:
-    one, other = (answers(base, lambda served: served.customer("integral")) for base in bases)
-
-    told = {each.split()[1].partition("?")[0] for each in differences(one, other)}
-    assert {"/api/v1/societes", "/api/v1/rapprochement", TOOLS, "/api/v1/export"} <= told
+    assert not differences(first, second), "\n".join(differences(first, second)[:20])
 
 
-@pytest.mark.parametrize(("is_member", "most"), [(False, 2), (True, 10)])
-def test_a_list_cannot_tell_two_contacts_apart(
-    bases: tuple[Base, Base], is_member: bool, most: int
+def test_a_key_with_the_right_gets_different_bytes(bases: tuple[Base, Base]) -> None:
+    first, second = (answers(base, lambda server: server.customer("integral")) for base in bases)
+
+    paths = {difference.split()[1].partition("?")[0] for difference in differences(first, second)}
+    assert {"/api/v1/societes", "/api/v1/rapprochement", TOOLS, "/api/v1/export"} <= paths
+
+
+@pytest.mark.parametrize(("is_member", "lines_most"), [(False, 2), (True, 10)])
+def test_a_list_has_the_same_bytes_for_all_contacts(
+    bases: tuple[Base, Base], is_member: bool, lines_most: int
 ) -> None:
-    """As it was matched, opened again in both languages, as files, and as a search"""
-    head = list(dict.fromkeys(key for line in lines() for key in line))
-    rows = [";".join(line.get(key) or "" for key in head) for line in lines()]
-    files = ["\n".join([";".join(head), *rows[at : at + most]]) for at in range(0, len(rows), most)]
+    """The list is read as a page, in English, filtered, as CSV, as a workbook and as a search.
 
-    def pages(base: Base) -> list[tuple[int, bytes]]:
-        somebody = member(base.served)[0] if is_member else Visitor(base.served)
-        seen = []
+    Args:
+        lines_most: lines of a list; a visitor gets only two lines matched.
+    """
+    columns = list(dict.fromkeys(key for line in lines() for key in line))
+    rows = [";".join(line.get(key) or "" for key in columns) for line in lines()]
+    files = [
+        "\n".join([";".join(columns), *rows[start : start + lines_most]])
+        for start in range(0, len(rows), lines_most)
+    ]
+
+    def responses(base: Base) -> list[tuple[int, bytes]]:
+        """The statuses and bodies of all pages and files of the lists on a server."""
+        visitor = sign_up_member(base.server)[0] if is_member else Visitor(base.server)
+        statuses_and_bodies = []
         for file in files:
-            somebody.get("/rapprochement")
-            listed = somebody.upload("/rapprochement", file.encode())
-            hidden = [*_hidden(base), listed.path.rpartition("/")[2]]
+            visitor.get("/rapprochement")
+            list_page = visitor.upload("/rapprochement", file.encode())
+            hidden = [*_hidden(base), list_page.path.rpartition("/")[2]]
             replies = [
-                listed,
-                somebody.get(listed.path, **{"Accept-Language": "en"}),
-                somebody.get(f"{listed.path}?format=csv"),
-                somebody.get(f"{listed.path}?verdict=probable"),
+                list_page,
+                visitor.get(list_page.path, **{"Accept-Language": "en"}),
+                visitor.get(f"{list_page.path}?format=csv"),
+                visitor.get(f"{list_page.path}?verdict=probable"),
             ]
-            seen += [
+            statuses_and_bodies += [
                 (page.status, _body(page.html.encode(), page.headers, hidden)) for page in replies
             ]
-            somebody.get(listed.path)
-            for act in ("recherche", "xlsx"):
-                reply = somebody.post(listed.path, {"geste": act, "premieres": "1"})
-                seen.append((reply.status, _told(reply, hidden)))
-        return seen
+            visitor.get(list_page.path)
+            for action in ("recherche", "xlsx"):
+                reply = visitor.post(list_page.path, {"geste": action, "premieres": "1"})
+                statuses_and_bodies.append((reply.status, _comparable(reply, hidden)))
+        return statuses_and_bodies
 
-    one, other = map(pages, bases)
+    first, second = map(responses, bases)
 
-    assert {status for status, _ in one} <= {200, 303, 400, 429}
-    assert one == other
+    assert {status for status, _ in first} <= {200, 303, 400, 429}
+    assert first == second
 
 
-def test_the_pages_of_a_company_cannot_tell_two_contacts_apart(bases: tuple[Base, Base]) -> None:
+def test_the_pages_of_a_company_have_the_same_bytes_for_all_contacts(
+    bases: tuple[Base, Base],
+) -> None:
     iso2, identifier = WITH_STATEMENTS
 
     def pages(base: Base) -> list[bytes]:
-        somebody, _ = member(base.served)
+        """The pages of a company, of its analysis, and after its form was sent."""
+        visitor, _ = sign_up_member(base.server)
         record = f"/societes/{iso2}/{identifier}"
-        seen = [somebody.get(record), somebody.get(f"{record}/analyse"), somebody.send(record)]
-        return [_body(page.html.encode(), page.headers, _hidden(base)) for page in seen]
+        replies = [visitor.get(record), visitor.get(f"{record}/analyse"), visitor.send(record)]
+        return [_body(page.html.encode(), page.headers, _hidden(base)) for page in replies]
 
-    one, other = map(pages, bases)
+    first, second = map(pages, bases)
 
-    assert one == other
+    assert first == second
 
 
-def test_who_has_lost_the_right_sees_no_contact_again(tmp_path: Path) -> None:
-    """§2.1: neither by a tag, nor by a list or an address that is from before"""
+def test_an_account_that_lost_the_right_gets_no_contact(tmp_path: Path) -> None:
+    """§2.1: older ETags, lists and reconciliation addresses of the account show no contact either"""
     data = tmp_path / "data"
     world.publish(data)
-    with serving(data) as served:
-        context = served.context
-        somebody, account = member(served, "integral", api_tool=True)
-        _, key = create_key(served.store, account, context.plans, context.now()).result(10)
+    with run_server(data) as server:
+        context = server.context
+        visitor, account = sign_up_member(server, "integral", api_tool=True)
+        _, key = create_key(server.store, account, context.plans, context.now()).result(10)
         _, token = create_key(
-            served.store, account, context.plans, context.now(), kind=ADDRESSES
+            server.store, account, context.plans, context.now(), kind=ADDRESSES
         ).result(10)
         headers = {"Authorization": f"Bearer {key}"}
-        companies = [f"{one['iso2']}/{quote(one['id'], safe='')}" for one in WITH_CONTACTS]
+        companies = [
+            f"{company['iso2']}/{quote(company['id'], safe='')}" for company in WITH_CONTACTS
+        ]
         paths = [f"/api/v1/societes/{company}" for company in companies]
         paths += ["/api/v1/societes?site_web=1"]
-        shown = [served.ask(path, headers=headers) for path in paths]
-        rows = [f"{one['id']};{one['nom']};{one['iso2']}" for one in WITH_CONTACTS]
-        somebody.get("/rapprochement")
-        listed = somebody.upload("/rapprochement", "\n".join(["id;nom;pays", *rows]).encode())
-        served.store.submit(account_rows.set_plan, account, "free", context.plans).result(10)
+        replies_with_right = [server.ask(path, headers=headers) for path in paths]
+        rows = [f"{company['id']};{company['nom']};{company['iso2']}" for company in WITH_CONTACTS]
+        visitor.get("/rapprochement")
+        list_page = visitor.upload("/rapprochement", "\n".join(["id;nom;pays", *rows]).encode())
+        server.store.submit(account_rows.set_plan, account, "free", context.plans).result(10)
 
-        again = [
-            served.ask(path, headers={**headers, "If-None-Match": reply.headers.get("ETag", '"x"')})
-            for path, reply in zip(paths, shown, strict=True)
+        replies_without_right = [
+            server.ask(path, headers={**headers, "If-None-Match": reply.headers.get("ETag", '"x"')})
+            for path, reply in zip(paths, replies_with_right, strict=True)
         ]
-        somebody.get(listed.path)
-        again.append(somebody.post(listed.path, {"geste": "xlsx"}))
-        again.append(served.ask("/api/v1/export?site_web=1", headers=headers))
-        again += [
-            served.ask(f"/api/v1/reconciliation/{token}/preview/{company.replace('/', ':', 1)}")
+        visitor.get(list_page.path)
+        replies_without_right.append(visitor.post(list_page.path, {"geste": "xlsx"}))
+        replies_without_right.append(server.ask("/api/v1/export?site_web=1", headers=headers))
+        replies_without_right += [
+            server.ask(f"/api/v1/reconciliation/{token}/preview/{company.replace('/', ':', 1)}")
             for company in companies
         ]
-        read = ["", "?format=csv", "?page=1&verdict=sur"]
-        pages = [somebody.get(listed.path + query) for query in read]
-        pages += [somebody.get(path) for path in ("/compte", "/?site_web=1")]
-        pages += [somebody.get(f"/societes/{company}") for company in companies]
+        queries = ["", "?format=csv", "?page=1&verdict=sur"]
+        pages = [visitor.get(list_page.path + query) for query in queries]
+        pages += [visitor.get(path) for path in ("/compte", "/?site_web=1")]
+        pages += [visitor.get(f"/societes/{company}") for company in companies]
 
-    assert all(CONTACT.encode() in opened(reply.body) for reply in shown)
-    assert {reply.status for reply in again} == {page.status for page in pages} == {200}
-    assert not [reply for reply in again if CONTACT.encode() in opened(reply.body)]
+    assert all(CONTACT.encode() in content(reply.body) for reply in replies_with_right)
+    assert (
+        {reply.status for reply in replies_without_right}
+        == {page.status for page in pages}
+        == {200}
+    )
+    assert not [reply for reply in replies_without_right if CONTACT.encode() in content(reply.body)]
     assert not [page for page in pages if CONTACT in page.html]

@@ -1,4 +1,4 @@
-"""Credits of a record (D8 to D12, D14)."""
+"""The credits that a record costs (D8 to D12, D14)."""
 
 import asyncio
 from collections.abc import Iterator
@@ -10,63 +10,75 @@ import pytest
 from quota.ledger import calls
 from quota.ledger.calls import Purchase
 from tests.serve import world
-from tests.serve.client import PLANS, Customer, Reply, Served, serving
+from tests.serve.client import PLANS, Customer, Reply, Server, run_server
 from tests.serve.clock import Clock
 from tests.serve.world import CONTACT, STATEMENTS
 
-PAID = "/api/v1/societes/FR/552100554"
-WITHOUT = ("UK", "SC123456")
-UNPAID = "/api/v1/societes/UK/SC123456"
-OTHERS = [f"/api/v1/societes/DE/K1101R_HRB{number:03}" for number in range(26)]
+# A record with statements costs five credits, a record without statements none (D8, X0).
+PAID_RECORD = "/api/v1/societes/FR/552100554"
+WITHOUT_STATEMENTS = ("UK", "SC123456")
+FREE_RECORD = "/api/v1/societes/UK/SC123456"
+OTHER_PAID_RECORDS = [f"/api/v1/societes/DE/K1101R_HRB{number:03}" for number in range(26)]
 
 
 @pytest.fixture(scope="module")
 def clock() -> Clock:
+    """The last day of a month, so that a test can move it into the next month."""
     return Clock("2026-11-30T12:00:00")
 
 
 @pytest.fixture(scope="module")
-def still(tmp_path_factory: pytest.TempPathFactory, clock: Clock) -> Iterator[Served]:
-    """All companies but one have statements: records without them cost no credits (X0)."""
+def fixed_clock_server(tmp_path_factory: pytest.TempPathFactory, clock: Clock) -> Iterator[Server]:
+    """A server with a fixed clock. Only WITHOUT_STATEMENTS has no statements, so only its record is free (X0)."""
     data = tmp_path_factory.mktemp("credits") / "data"
     data.mkdir()
-    known = world.ALL_STATEMENTS
-    world.publish(data, comptes={key: known[key] for key in known if key != WITHOUT})
-    with serving(data, now=clock) as server:
+    statements = world.ALL_STATEMENTS
+    world.publish(
+        data, comptes={key: statements[key] for key in statements if key != WITHOUT_STATEMENTS}
+    )
+    with run_server(data, now=clock) as server:
         yield server
 
 
-def credits(reply: Reply) -> tuple[str, str]:
+def credit_headers(reply: Reply) -> tuple[str, str]:
+    """The headers of a response with the credits debited and the credits left."""
     return reply.headers["X-Credits-Debites"], reply.headers["X-Credits-Restants"]
 
 
-def poor(served: Served, plan: str = "free", left: int = 0) -> Customer:
-    """An account that has `left` credits of this month."""
-    customer = served.customer(plan)
-    spend(served, customer, PLANS[plan].credits_par_mois, left)
+def make_customer(server: Server, plan: str = "free", left: int = 0) -> Customer:
+    """A customer who has `left` credits of this month; by default none."""
+    customer = server.customer(plan)
+    spend_credits(server, customer, PLANS[plan].credits_par_mois, left)
     return customer
 
 
-def spend(served: Served, customer: Customer, grant: int, left: int = 0) -> None:
-    """Use up all but `left` of the credits of this month."""
-    served.store.take_and_charge(
-        Purchase(customer.account, 10_000, "FR/depense", grant - left, grant), served.context.now()
+def spend_credits(server: Server, customer: Customer, grant: int, left: int = 0) -> None:
+    """Spend the `grant` of credits of this month, except `left`, by one purchase."""
+    server.store.take_and_charge(
+        Purchase(
+            customer.account,
+            call_limit=10_000,
+            company="FR/depense",
+            cost=grant - left,
+            grant=grant,
+        ),
+        server.context.now(),
     ).result(10)
 
 
 @pytest.mark.parametrize("slug", ["free", "data", "carte", "corporate", "marches", "integral"])
-def test_a_full_record_is_charged_once(still: Served, slug: str) -> None:
+def test_a_full_record_is_charged_once(fixed_clock_server: Server, slug: str) -> None:
     """D8, D9, D11, D12, E4"""
-    customer = still.customer(slug)
+    customer = fixed_clock_server.customer(slug)
     grant = PLANS[slug].credits_par_mois
 
-    first = still.ask(PAID, headers=customer.headers)
-    again = still.ask(PAID, headers=customer.headers)
+    first = fixed_clock_server.ask(PAID_RECORD, headers=customer.headers)
+    second = fixed_clock_server.ask(PAID_RECORD, headers=customer.headers)
 
-    assert (first.status, again.status) == (200, 200)
-    assert credits(first) == ("5", str(grant - 5))
-    assert credits(again) == ("0", str(grant - 5))
-    assert first.body == again.body
+    assert (first.status, second.status) == (200, 200)
+    assert credit_headers(first) == ("5", str(grant - 5))
+    assert credit_headers(second) == ("0", str(grant - 5))
+    assert first.body == second.body
     assert first.json["comptes"] == STATEMENTS
     assert first.json["droits"] == {
         "etats_financiers": True, "coordonnees": PLANS[slug].coordonnees,
@@ -84,81 +96,96 @@ def test_a_full_record_is_charged_once(still: Served, slug: str) -> None:
         ("/api/v1/societes/FR/A%201%2F2.b", "/api/v1/societes/FR/a12b"),
     ],
 )
-def test_one_company_is_charged_once_however_it_is_spelt(
-    still: Served, first: str, second: str
+def test_a_company_is_charged_once_for_all_spellings_of_its_path(
+    fixed_clock_server: Server, first: str, second: str
 ) -> None:
     """D9, B2, E2: canonical country and identifier"""
-    customer = still.customer("free")
+    customer = fixed_clock_server.customer("free")
 
-    replies = [still.ask(path, headers=customer.headers) for path in (first, second)]
+    replies = [fixed_clock_server.ask(path, headers=customer.headers) for path in (first, second)]
 
-    assert [credits(reply)[0] for reply in replies] == ["5", "0"]
+    assert [credit_headers(reply)[0] for reply in replies] == ["5", "0"]
     assert replies[0].body == replies[1].body
 
 
-def test_head_is_a_call_and_never_credits(still: Served) -> None:
-    """D1, G1"""
-    customer = still.customer("free")
+def test_head_counts_as_a_call_and_costs_no_credits(fixed_clock_server: Server) -> None:
+    """D1, G1: of the 250 credits of `free`, only the GET after the HEAD spends 5"""
+    customer = fixed_clock_server.customer("free")
 
-    head = still.ask(PAID, "HEAD", headers=customer.headers)
+    head = fixed_clock_server.ask(PAID_RECORD, "HEAD", headers=customer.headers)
 
     assert (head.status, head.body) == (200, b"")
-    assert credits(head) == ("0", "250")
-    assert still.usage(customer).credits.left == 250
-    assert credits(still.ask(PAID, headers=customer.headers)) == ("5", "245")
+    assert credit_headers(head) == ("0", "250")
+    assert fixed_clock_server.usage(customer).credits.left == 250
+    assert credit_headers(fixed_clock_server.ask(PAID_RECORD, headers=customer.headers)) == (
+        "5",
+        "245",
+    )
 
 
-def test_head_is_refused_where_get_would_be(still: Served) -> None:
-    """G1, D1: a call, as the 402 of GET; what was paid for or is free is not refused"""
-    customer = poor(still, left=5)
-    paid = still.ask(PAID, headers=customer.headers)
+def test_head_has_the_status_of_get(fixed_clock_server: Server) -> None:
+    """G1, D1: a HEAD counts as a call, also with the status 402; for a paid or free record it is 200"""
+    customer = make_customer(fixed_clock_server, left=5)
+    paid = fixed_clock_server.ask(PAID_RECORD, headers=customer.headers)
 
     heads = [
-        still.ask(path, "HEAD", headers=customer.headers) for path in (OTHERS[0], PAID, UNPAID)
+        fixed_clock_server.ask(path, "HEAD", headers=customer.headers)
+        for path in (OTHER_PAID_RECORDS[0], PAID_RECORD, FREE_RECORD)
     ]
 
-    got = [still.ask(path, headers=customer.headers) for path in (OTHERS[0], PAID, UNPAID)]
+    gets = [
+        fixed_clock_server.ask(path, headers=customer.headers)
+        for path in (OTHER_PAID_RECORDS[0], PAID_RECORD, FREE_RECORD)
+    ]
     assert paid.status == 200
-    assert [head.status for head in heads] == [one.status for one in got] == [402, 200, 200]
-    assert [credits(head) for head in heads] == [("0", "0")] * 3
-    assert still.usage(customer).calls.used == 8  # one spent the credits
+    assert [head.status for head in heads] == [get.status for get in gets] == [402, 200, 200]
+    assert [credit_headers(head) for head in heads] == [("0", "0")] * 3
+    # The call that spent credits, a GET, three HEADs and three GETs.
+    assert fixed_clock_server.usage(customer).calls.used == 8
 
 
-def test_a_company_that_is_absent_costs_no_credits(still: Served) -> None:
-    """D1"""
-    customer = still.customer("free")
+def test_a_company_that_is_absent_costs_no_credits(fixed_clock_server: Server) -> None:
+    """D1: the plan `free` keeps its 250 credits"""
+    customer = fixed_clock_server.customer("free")
 
-    assert still.ask("/api/v1/societes/FR/absente", headers=customer.headers).status == 404
-    assert still.usage(customer).credits.left == 250
+    assert (
+        fixed_clock_server.ask("/api/v1/societes/FR/absente", headers=customer.headers).status
+        == 404
+    )
+    assert fixed_clock_server.usage(customer).credits.left == 250
 
 
 @pytest.mark.parametrize("left", [250, 4, 0])
-def test_a_record_without_statements_costs_a_call_and_no_credits(still: Served, left: int) -> None:
-    """X0.6: at 0 credits, too"""
-    customer = poor(still, left=left)
+def test_a_record_without_statements_costs_a_call_and_no_credits(
+    fixed_clock_server: Server, left: int
+) -> None:
+    """X0.6: at 0 credits, too; `make_customer` made the first of the three calls"""
+    customer = make_customer(fixed_clock_server, left=left)
 
-    replies = [still.ask(UNPAID, headers=customer.headers) for _ in range(2)]
+    replies = [fixed_clock_server.ask(FREE_RECORD, headers=customer.headers) for _ in range(2)]
 
     assert [reply.status for reply in replies] == [200, 200]
-    assert [credits(reply) for reply in replies] == [("0", str(left))] * 2
+    assert [credit_headers(reply) for reply in replies] == [("0", str(left))] * 2
     assert replies[0].json["comptes"] == []
     assert replies[0].json["droits"]["etats_financiers"] is True
     assert replies[0].headers["ETag"]
     assert [reply.headers["X-Quota-Used"] for reply in replies] == ["2", "3"]
-    usage = still.usage(customer)
+    usage = fixed_clock_server.usage(customer)
     assert (usage.calls.used, usage.credits.left) == (3, left)
 
 
 @pytest.mark.parametrize("plan", ["free", "data"])
 @pytest.mark.parametrize("left", [0, 4])
-def test_without_credits_the_preview_is_served(still: Served, plan: str, left: int) -> None:
+def test_without_credits_a_402_has_the_preview(
+    fixed_clock_server: Server, plan: str, left: int
+) -> None:
     """D10"""
-    customer = poor(still, plan, left)
+    customer = make_customer(fixed_clock_server, plan, left)
 
-    reply = still.ask(PAID, headers=customer.headers)
+    reply = fixed_clock_server.ask(PAID_RECORD, headers=customer.headers)
 
     body = reply.json
-    public = still.ask(PAID).json["societe"]
+    public = fixed_clock_server.ask(PAID_RECORD).json["societe"]
     assert (reply.status, reply.code) == (402, "credits_epuises")
     assert list(body) == [
         "erreur", "societe", "plan", "comptes_message", "droits", "offre_suivante", "credits",
@@ -170,68 +197,77 @@ def test_without_credits_the_preview_is_served(still: Served, plan: str, left: i
     assert body["credits"] == {
         "cout": 5, "solde": left, "reinitialisation": "2026-12-01T00:00:00Z",
     }  # fmt: skip
-    assert credits(reply) == ("0", str(left))
+    assert credit_headers(reply) == ("0", str(left))
     assert reply.headers["Cache-Control"] == "no-store"
     assert "ETag" not in reply.headers
     assert CONTACT.encode() not in reply.body
     # The call was answered, so it counts (D1).
-    assert (reply.headers["X-Quota-Used"], still.used(customer)) == ("2", 2)
+    assert (reply.headers["X-Quota-Used"], fixed_clock_server.calls_used(customer)) == ("2", 2)
 
 
-def test_the_preview_says_in_the_language_of_the_caller_what_is_missing(still: Served) -> None:
+def test_the_message_of_a_preview_is_in_the_language_of_the_caller(
+    fixed_clock_server: Server,
+) -> None:
     """D10, X0"""
-    customer = poor(still)
+    customer = make_customer(fixed_clock_server)
 
-    said = [
-        still.ask(PAID, headers={**customer.headers, "Accept-Language": lang}).json[
-            "comptes_message"
-        ]
+    messages = [
+        fixed_clock_server.ask(
+            PAID_RECORD, headers={**customer.headers, "Accept-Language": lang}
+        ).json["comptes_message"]
         for lang in ("fr", "en")
     ]
 
-    assert [text.partition(" ")[0] for text in said] == ["Crédits", "Credits"]
+    assert [text.partition(" ")[0] for text in messages] == ["Crédits", "Credits"]
 
 
-def test_a_company_that_was_paid_stays_free_without_credits(still: Served) -> None:
-    """D9"""
-    customer = poor(still, left=5)
+def test_a_paid_company_stays_free_without_credits(fixed_clock_server: Server) -> None:
+    """D9: the credits of one record are left"""
+    customer = make_customer(fixed_clock_server, left=5)
 
-    replies = [still.ask(path, headers=customer.headers) for path in (PAID, OTHERS[0], PAID)]
+    replies = [
+        fixed_clock_server.ask(path, headers=customer.headers)
+        for path in (PAID_RECORD, OTHER_PAID_RECORDS[0], PAID_RECORD)
+    ]
 
     assert [reply.status for reply in replies] == [200, 402, 200]
-    assert [credits(reply) for reply in replies] == [("5", "0"), ("0", "0"), ("0", "0")]
+    assert [credit_headers(reply) for reply in replies] == [("5", "0"), ("0", "0"), ("0", "0")]
 
 
-def test_packs_are_spent_after_the_grant(still: Served) -> None:
-    """D8"""
-    customer = poor(still, left=3)
-    still.store.submit(calls.add_credits, customer.account, 7).result(10)
+def test_packs_are_spent_after_the_grant(fixed_clock_server: Server) -> None:
+    """D8: 3 credits of the grant and 7 of a pack pay two records"""
+    customer = make_customer(fixed_clock_server, left=3)
+    fixed_clock_server.store.submit(calls.add_credits, customer.account, 7).result(10)
 
-    replies = [still.ask(path, headers=customer.headers) for path in OTHERS[:3]]
+    replies = [
+        fixed_clock_server.ask(path, headers=customer.headers) for path in OTHER_PAID_RECORDS[:3]
+    ]
 
-    assert [credits(reply) for reply in replies] == [("5", "5"), ("5", "0"), ("0", "0")]
+    assert [credit_headers(reply) for reply in replies] == [("5", "5"), ("5", "0"), ("0", "0")]
     assert [reply.status for reply in replies] == [200, 200, 402]
 
 
-def test_a_new_month_brings_the_grant_again_and_charges_again(still: Served, clock: Clock) -> None:
-    """D8, D9; packs do not end with the month"""
-    customer = poor(still, left=0)
-    still.store.submit(calls.add_credits, customer.account, 5).result(10)
+def test_a_new_month_renews_the_grant_and_charges_again(
+    fixed_clock_server: Server, clock: Clock
+) -> None:
+    """D8, D9: credits of packs do not expire with the month"""
+    customer = make_customer(fixed_clock_server, left=0)
+    fixed_clock_server.store.submit(calls.add_credits, customer.account, 5).result(10)
     clock.set("2026-12-31T23:59:59.5")
-    december = still.ask(PAID, headers=customer.headers)
-    again = still.ask(PAID, headers=customer.headers)
+    december = fixed_clock_server.ask(PAID_RECORD, headers=customer.headers)
+    second_december = fixed_clock_server.ask(PAID_RECORD, headers=customer.headers)
     clock.set("2027-01-01T00:00:00")
-    january = still.ask(PAID, headers=customer.headers)
+    january = fixed_clock_server.ask(PAID_RECORD, headers=customer.headers)
     clock.set("2026-11-30T12:00:00")
 
-    assert [credits(reply) for reply in (december, again, january)] == [
+    assert [credit_headers(reply) for reply in (december, second_december, january)] == [
         ("5", "250"), ("0", "250"), ("5", "250"),
     ]  # fmt: skip
 
 
-def test_a_visitor_is_never_charged(still: Served) -> None:
-    """D14, A6"""
-    reply = still.ask(PAID)
+def test_a_visitor_is_never_charged(fixed_clock_server: Server) -> None:
+    """D14, A6: he gets a message in place of the statements, and no header of credits"""
+    reply = fixed_clock_server.ask(PAID_RECORD)
 
     assert reply.status == 200
     assert "comptes" not in reply.json
@@ -239,70 +275,83 @@ def test_a_visitor_is_never_charged(still: Served) -> None:
     assert not [name for name in reply.headers if name.startswith("X-Credits")]
 
 
-def test_a_refused_key_is_never_charged(still: Served) -> None:
-    """A1"""
-    customer = still.customer("data")
+def test_a_refused_key_is_never_charged(fixed_clock_server: Server) -> None:
+    """A1: one letter more than the key of a customer, who keeps the 5 000 credits of `data`"""
+    customer = fixed_clock_server.customer("data")
 
-    reply = still.ask(PAID, headers={"Authorization": f"Bearer {customer.key}x"})
+    reply = fixed_clock_server.ask(
+        PAID_RECORD, headers={"Authorization": f"Bearer {customer.key}x"}
+    )
 
     assert reply.status == 401
     assert not [name for name in reply.headers if name.startswith("X-Credits")]
-    assert still.usage(customer).credits.left == 5_000
+    assert fixed_clock_server.usage(customer).credits.left == 5_000
 
 
-def test_many_at_once_pay_for_a_company_once(still: Served) -> None:
-    """D9, R7"""
-    customer = still.customer("data")
+def test_simultaneous_calls_pay_for_a_company_once(fixed_clock_server: Server) -> None:
+    """D9, R7: 300 requests at the same time; one of them pays the 5 of 5 000 credits"""
+    customer = fixed_clock_server.customer("data")
 
-    async def all_at_once() -> list[str]:
+    async def debits_of_simultaneous_requests() -> list[str]:
+        """The credits debited by each of 300 concurrent requests for the record."""
         async with aiohttp.ClientSession(headers=customer.headers) as session:
 
-            async def one() -> str:
-                async with session.get(f"http://127.0.0.1:{still.port}{PAID}") as reply:
+            async def read_debit() -> str:
+                """Request the record; return the credits debited."""
+                async with session.get(
+                    f"http://127.0.0.1:{fixed_clock_server.port}{PAID_RECORD}"
+                ) as reply:
                     await reply.read()
                     return reply.headers["X-Credits-Debites"]
 
-            return await asyncio.gather(*(one() for _ in range(300)))
+            return await asyncio.gather(*(read_debit() for _ in range(300)))
 
-    debits = asyncio.run(all_at_once())
+    debits = asyncio.run(debits_of_simultaneous_requests())
 
     assert sorted(debits) == ["0"] * 299 + ["5"]
-    assert still.usage(customer).credits.left == 4_995
-    assert still.used(customer) == 300
+    assert fixed_clock_server.usage(customer).credits.left == 4_995
+    assert fixed_clock_server.calls_used(customer) == 300
 
 
-def test_every_company_of_the_world_can_be_charged(still: Served) -> None:
-    """E2: no identifier is too odd to be a key of the store"""
-    customer = still.customer("data")
+def test_every_company_of_the_test_data_can_be_charged(fixed_clock_server: Server) -> None:
+    """E2: each identifier can be part of a key of the store"""
+    customer = fixed_clock_server.customer("data")
     paths = [
-        still.ask(f"/api/v1/societes/{one['iso2']}/{quote(one['id'], safe='')}").headers[
-            "Content-Location"
-        ]
-        for one in world.COMPANIES
+        fixed_clock_server.ask(
+            f"/api/v1/societes/{company['iso2']}/{quote(company['id'], safe='')}"
+        ).headers["Content-Location"]
+        for company in world.COMPANIES
     ]
 
-    debits = [credits(still.ask(path, headers=customer.headers))[0] for path in paths]
+    debits = [
+        credit_headers(fixed_clock_server.ask(path, headers=customer.headers))[0] for path in paths
+    ]
+    # One company has no statements.
     assert (debits.count("5"), debits.count("0")) == (len(paths) - 1, 1)
 
 
 @pytest.mark.parametrize("plan", ["data", "carte", "corporate"])
-def test_credits_that_the_api_tool_would_add_are_named(still: Served, plan: str) -> None:
-    """D10, A7: the spent credits are those of the free level, at which the keys are served"""
-    customer = still.customer(plan, api_tool=False)
-    spend(still, customer, PLANS["free"].credits_par_mois)
+def test_the_402_names_the_credits_that_the_api_tool_would_add(
+    fixed_clock_server: Server, plan: str
+) -> None:
+    """D10, A7: without the tool, keys are served at the free level, so only its credits are spent"""
+    customer = fixed_clock_server.customer(plan, api_tool=False)
+    spend_credits(fixed_clock_server, customer, PLANS["free"].credits_par_mois)
 
-    refused = still.ask(PAID, headers=customer.headers)
+    refusal = fixed_clock_server.ask(PAID_RECORD, headers=customer.headers)
 
-    message = refused.json["erreur"]["message"]
+    message = refusal.json["erreur"]["message"]
     credits_of_plan = PLANS[plan].credits_par_mois
-    assert refused.status == 402
+    assert refusal.status == 402
     assert "Avec l'outil API (250 € HT par an)" in message
     assert f"{PLANS[plan].nom} permet {credits_of_plan} crédits par mois" in message
-    assert refused.json["comptes_message"] == message
+    assert refusal.json["comptes_message"] == message
 
 
-def test_credits_that_no_tool_would_add_name_no_tool(still: Served) -> None:
+def test_the_402_does_not_name_a_tool_that_adds_no_credits(fixed_clock_server: Server) -> None:
     for plan in ("free", "data", "integral"):
-        refused = still.ask(PAID, headers=poor(still, plan).headers)
+        refusal = fixed_clock_server.ask(
+            PAID_RECORD, headers=make_customer(fixed_clock_server, plan).headers
+        )
 
-        assert "outil API" not in refused.json["erreur"]["message"]
+        assert "outil API" not in refusal.json["erreur"]["message"]

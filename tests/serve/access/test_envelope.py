@@ -1,4 +1,4 @@
-"""The bytes of search and record for all seven plans (§2.2 to §2.4, C1 to C4, E4)."""
+"""The JSON of a search and of a record for all seven plans (§2.2 to §2.4, C1 to C4, E4)."""
 
 from dataclasses import replace
 from decimal import Decimal
@@ -18,10 +18,12 @@ from serve.features.search import societes
 PLANS = plans.load()
 OFFERS = rights.offers(PLANS)
 
+# The fields of the answer to a search, in their order.
 ENVELOPE = [
     "total", "limit", "offset", "plan", "plafond_resultats", "visibles", "tronque", "restantes",
     "coordonnees", "offre_suivante", "apercu", "societes",
 ]  # fmt: skip
+# The fields of an offer of another plan, in their order.
 OFFER = [
     "plan", "nom", "nom_en", "prix_mensuel_eur", "prix_annuel_eur", "resultats_par_recherche",
     "exports_par_mois", "lignes_par_export", "appels_api_par_jour", "lignes_par_appel",
@@ -29,28 +31,29 @@ OFFER = [
 ]  # fmt: skip
 
 
-def offered(slug: str) -> Any:
+def next_offer(slug: str) -> Any:
+    """The offer that a caller with this plan gets."""
     return orjson.loads(OFFERS[slug])
 
 
 @pytest.mark.parametrize(
-    ("slug", "following"),
+    ("slug", "next_plan"),
     [("visiteur", "free"), ("free", "data"), ("data", "corporate"), ("corporate", "integral"),
      ("marches", "integral"), ("carte", "corporate")],
 )  # fmt: skip
-def test_the_next_plan(slug: str, following: str) -> None:
+def test_each_plan_is_offered_the_next_plan(slug: str, next_plan: str) -> None:
     """C1"""
-    assert offered(slug)["plan"] == following
+    assert next_offer(slug)["plan"] == next_plan
 
 
-def test_the_highest_plan_has_no_next_one() -> None:
+def test_the_highest_plan_is_offered_no_plan() -> None:
     """C1, §2.3"""
     assert OFFERS["integral"] == b"null"
 
 
 def test_an_offer_has_the_fields_of_the_specification_in_their_order() -> None:
     """§2.3"""
-    assert list(offered("visiteur")) == OFFER
+    assert list(next_offer("visiteur")) == OFFER
 
 
 @pytest.mark.parametrize(
@@ -61,71 +64,74 @@ def test_an_offer_has_the_fields_of_the_specification_in_their_order() -> None:
 def test_a_month_costs_a_twelfth_of_the_year_plus_the_discount(
     slug: str, month: float, year: int, url: str
 ) -> None:
+    """C3: a year costs 10 % less than twelve months: 462.96 is 5 000 / 12 / 0.9"""
+    offer = next_offer(slug)
+
+    assert (offer["prix_mensuel_eur"], offer["prix_annuel_eur"], offer["url"]) == (month, year, url)
+
+
+def test_a_monthly_price_of_half_a_cent_is_rounded_up() -> None:
     """C3"""
-    found = offered(slug)
+    # A twelfth of 0.054 € is 0.0045 €; with the discount it is half a cent.
+    plan = replace(PLANS["data"], prix_annuel_eur=Decimal("0.054"))
 
-    assert (found["prix_mensuel_eur"], found["prix_annuel_eur"], found["url"]) == (month, year, url)
-
-
-def test_half_a_cent_is_rounded_up() -> None:
-    """C3"""
-    dear = replace(PLANS["data"], prix_annuel_eur=Decimal("0.054"))
-
-    assert b'"prix_mensuel_eur":0.01,' in rights.offers({**PLANS, "data": dear})["free"]
+    assert b'"prix_mensuel_eur":0.01,' in rights.offers({**PLANS, "data": plan})["free"]
 
 
-def test_an_offer_tells_the_figures_of_the_plan_it_proposes() -> None:
-    """§2.3"""
-    found = offered("data")
+def test_an_offer_has_the_figures_of_the_next_plan() -> None:
+    """§2.3: after the plan data comes corporate"""
+    offer = next_offer("data")
 
-    assert (found["nom"], found["nom_en"]) == ("Finance d'entreprise", "Corporate finance")
-    assert [found[name] for name in OFFER[5:13]] == [1000, 100, 10000, 5000, 500, 250, True, True]
+    assert (offer["nom"], offer["nom_en"]) == ("Finance d'entreprise", "Corporate finance")
+    # From `resultats_par_recherche` to `etats_financiers`.
+    assert [offer[name] for name in OFFER[5:13]] == [1000, 100, 10000, 5000, 500, 250, True, True]
 
 
 @pytest.mark.parametrize("slug", plans.SLUGS)
-def test_the_envelope_of_each_plan(slug: str) -> None:
-    """§2.2, C"""
+def test_the_answer_to_a_search_has_the_figures_of_each_plan(slug: str) -> None:
+    """§2.2, C: 18 700 000 companies match, and the page has two of them"""
     plan = PLANS[slug]
-    cap = plan.resultats_par_recherche
+    rows_most = plan.resultats_par_recherche
     window = rights.window(plan, 50, 0)
 
     result = societes.answer(
         Caller(plan), OFFERS[slug], window, 18_700_000, b'{"id":"1"},{"id":"2"}'
     )
 
-    found = orjson.loads(result.json())
-    assert list(found) == ENVELOPE
-    assert found == {
+    body = orjson.loads(result.json())
+    assert list(body) == ENVELOPE
+    assert body == {
         "total": 18_700_000,
-        "limit": min(50, cap),
+        "limit": min(50, rows_most),
         "offset": 0,
         "plan": slug,
-        "plafond_resultats": cap,
-        "visibles": cap,
+        "plafond_resultats": rows_most,
+        "visibles": rows_most,
         "tronque": True,
-        "restantes": 18_700_000 - cap,
+        "restantes": 18_700_000 - rows_most,
         "coordonnees": slug not in ("visiteur", "free"),
-        "offre_suivante": offered(slug),
+        "offre_suivante": next_offer(slug),
         "apercu": slug == "visiteur",
         "societes": [{"id": "1"}, {"id": "2"}],
     }
 
 
-def test_an_empty_result_is_whole() -> None:
-    """B9"""
+def test_an_empty_result_is_not_truncated() -> None:
+    """B9: no row is hidden if none matches"""
     plan = PLANS["free"]
 
     result = societes.answer(Caller(plan), b"null", rights.window(plan, 50, 0), 0, b"")
 
-    found = orjson.loads(result.json())
+    body = orjson.loads(result.json())
 
-    assert (found["total"], found["visibles"], found["restantes"]) == (0, 0, 0)
-    assert (found["tronque"], found["societes"]) == (False, [])
+    assert (body["total"], body["visibles"], body["restantes"]) == (0, 0, 0)
+    assert (body["tronque"], body["societes"]) == (False, [])
 
 
 def test_an_offset_of_any_size_is_echoed() -> None:
     """B20, B21"""
     plan = PLANS["free"]
+    # 4 300 digits, the most that Python writes of an integer by default.
     window = rights.window(plan, 50, 10**4_299)
 
     assert (
@@ -134,43 +140,43 @@ def test_an_offset_of_any_size_is_echoed() -> None:
 
 
 @pytest.mark.parametrize("slug", plans.SLUGS)
-def test_the_record_of_each_plan(slug: str) -> None:
+def test_the_answer_with_a_record_depends_on_the_plan(slug: str) -> None:
     """§2.4, E4, D12"""
     plan = PLANS[slug]
-    entitled = slug != "visiteur"
+    is_customer = slug != "visiteur"
 
     comptes, message = (
-        (b'[{"ordre":1}]', None) if entitled else (None, errors.text("comptes_d_un_visiteur").fr)
+        (b'[{"ordre":1}]', None) if is_customer else (None, errors.text("comptes_d_un_visiteur").fr)
     )
-    record = operations.answer(
+    record = operations.make_record(
         Caller(plan), OFFERS[slug], b'{"id":"1"}', plan.coordonnees, comptes, message
     )
 
-    found = orjson.loads(record.json())
-    statements = "comptes" if entitled else "comptes_message"
-    assert list(found) == ["societe", "plan", statements, "droits", "offre_suivante"]
-    assert found["societe"] == {"id": "1"}
-    assert found["plan"] == slug
-    assert found["droits"] == {
-        "etats_financiers": entitled,
+    body = orjson.loads(record.json())
+    statements = "comptes" if is_customer else "comptes_message"
+    assert list(body) == ["societe", "plan", statements, "droits", "offre_suivante"]
+    assert body["societe"] == {"id": "1"}
+    assert body["plan"] == slug
+    assert body["droits"] == {
+        "etats_financiers": is_customer,
         "coordonnees": slug not in ("visiteur", "free"),
     }
-    assert found["offre_suivante"] == offered(slug)
-    assert found[statements] == (
-        [{"ordre": 1}] if entitled else errors.text("comptes_d_un_visiteur").fr
+    assert body["offre_suivante"] == next_offer(slug)
+    assert body[statements] == (
+        [{"ordre": 1}] if is_customer else errors.text("comptes_d_un_visiteur").fr
     )
 
 
-def test_a_company_without_statements_has_an_empty_list_of_them() -> None:
-    """E4"""
-    record = operations.answer(
+def test_a_company_without_statements_has_an_empty_list() -> None:
+    """E4: not a missing key"""
+    record = operations.make_record(
         Caller(PLANS["free"]), b"null", b"{}", contacts=False, statements=b"[]"
     )
 
     assert b'"comptes":[],' in record.json()
 
 
-def test_an_error_can_stand_beside_a_complete_answer() -> None:
+def test_an_error_can_be_added_to_a_complete_answer() -> None:
     """A1"""
     body = call.add_error(b'{"total":1}', ApiError("cle_invalide"), "fr")
 
@@ -180,7 +186,7 @@ def test_an_error_can_stand_beside_a_complete_answer() -> None:
     }
 
 
-def test_a_percent_sign_of_an_offer_or_a_name_stands_for_itself() -> None:
+def test_a_percent_sign_in_an_offer_or_a_name_is_unchanged() -> None:
     caller = Caller(PLANS["visiteur"])
     offer = b'{"nom":"100 %d"}'
     rows = b'{"nom":"50% OFF"}'
@@ -188,9 +194,12 @@ def test_a_percent_sign_of_an_offer_or_a_name_stands_for_itself() -> None:
     plain = societes.answer(caller, offer, window, 1, rows)
     named = replace(plain, noms_trouves={"UK:1": "99%b"}, ids_inconnus=[])
 
-    first, second = orjson.loads(plain.json()), orjson.loads(named.json())
+    plain_body, named_body = orjson.loads(plain.json()), orjson.loads(named.json())
 
-    assert (first["offre_suivante"], first["societes"]) == ({"nom": "100 %d"}, [{"nom": "50% OFF"}])
-    further = {"ids_inconnus": [], "noms_trouves": {"UK:1": "99%b"}}
-    assert second == {**first, **further}
-    assert list(second) == [*ENVELOPE, *further]
+    assert (plain_body["offre_suivante"], plain_body["societes"]) == (
+        {"nom": "100 %d"},
+        [{"nom": "50% OFF"}],
+    )
+    added_fields = {"ids_inconnus": [], "noms_trouves": {"UK:1": "99%b"}}
+    assert named_body == {**plain_body, **added_fields}
+    assert list(named_body) == [*ENVELOPE, *added_fields]

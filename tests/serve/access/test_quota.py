@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.serve.client import PLANS, Customer, Served, serving
+from tests.serve.client import PLANS, Customer, Server, run_server
 from tests.serve.clock import Clock
 
 SEARCH = "/api/v1/societes"
@@ -16,23 +16,24 @@ ABSENT = "/api/v1/societes/FR/absente"
 
 @pytest.fixture(scope="module")
 def clock() -> Clock:
+    """An hour and 29.5 s before midnight: X-Quota-Reset is then 3 630 s."""
     return Clock("2026-11-21T22:59:30.5")
 
 
 @pytest.fixture(scope="module")
-def still(data_of_its_own: Path, clock: Clock) -> Iterator[Served]:
-    """A server whose clock stands still."""
-    with serving(data_of_its_own, now=clock) as server:
+def fixed_clock_server(separate_data: Path, clock: Clock) -> Iterator[Server]:
+    """A server with a fixed clock."""
+    with run_server(separate_data, now=clock) as server:
         yield server
 
 
-def spent(served: Served, customer: Customer, calls: int) -> None:
-    """Use up calls of today."""
+def spend_calls(server: Server, customer: Customer, calls: int) -> None:
+    """Count `calls` calls of today for the customer."""
     limit = 10_000
-    for taken in [
-        served.store.take(customer.account, limit, served.context.now()) for _ in range(calls)
+    for future in [
+        server.store.take(customer.account, limit, server.context.now()) for _ in range(calls)
     ]:
-        taken.result(10)
+        future.result(10)
 
 
 @pytest.mark.parametrize(
@@ -62,65 +63,69 @@ def spent(served: Served, customer: Customer, calls: int) -> None:
         ("GET", "/api/v1/inconnue", 404, 0),
     ],
 )
-def test_what_a_call_costs(served: Served, method: str, path: str, status: int, cost: int) -> None:
-    """D1, D5: a bad parameter never costs"""
-    customer = served.customer("data")
+def test_a_call_costs_one_or_nothing_by_its_route_and_status(
+    server: Server, method: str, path: str, status: int, cost: int
+) -> None:
+    """D1, D5: an invalid parameter costs nothing"""
+    customer = server.customer("data")
 
-    reply = served.ask(path, method, headers=customer.headers)
+    reply = server.ask(path, method, headers=customer.headers)
 
     assert reply.status == status
-    assert served.used(customer) == cost
+    assert server.calls_used(customer) == cost
     if cost:
         assert reply.headers["X-Quota-Used"] == "1"
 
 
 @pytest.mark.parametrize("path", [SEARCH, RECORD])
-def test_a_304_costs_nothing_and_says_where_one_stands(served: Served, path: str) -> None:
-    """D13, D1, D3"""
-    customer = served.customer("free")
-    tag = served.ask(path, headers=customer.headers).headers["ETag"]
-    before = served.usage(customer)
+def test_a_304_costs_nothing_and_has_the_counters(server: Server, path: str) -> None:
+    """D13, D1, D3: only the first request, which got the tag, was counted"""
+    customer = server.customer("free")
+    tag = server.ask(path, headers=customer.headers).headers["ETag"]
+    usage_before = server.usage(customer)
 
     replies = [
-        served.ask(path, method, headers={**customer.headers, "If-None-Match": known})
-        for known in (tag, f'W/{tag}, "x"', "*")
+        server.ask(path, method, headers={**customer.headers, "If-None-Match": tags})
+        for tags in (tag, f'W/{tag}, "x"', "*")
         for method in ("GET", "HEAD")
     ]
 
     assert {(reply.status, reply.body) for reply in replies} == {(304, b"")}
     assert {reply.headers["X-Quota-Used"] for reply in replies} == {"1"}
-    assert served.usage(customer) == before
+    assert server.usage(customer) == usage_before
 
 
-def test_a_304_for_a_company_that_was_not_paid_for_is_free(served: Served) -> None:
-    """D13: it brings nothing, so nothing is owed"""
-    payer, other = served.customer("free"), served.customer("free")
-    tag = served.ask(RECORD, headers=payer.headers).headers["ETag"]
+def test_a_304_for_an_unpaid_company_is_free(server: Server) -> None:
+    """D13: it has no body, so nothing is charged"""
+    payer, second_customer = server.customer("free"), server.customer("free")
+    tag = server.ask(RECORD, headers=payer.headers).headers["ETag"]
 
-    reply = served.ask(RECORD, headers={**other.headers, "If-None-Match": tag})
+    reply = server.ask(RECORD, headers={**second_customer.headers, "If-None-Match": tag})
 
     assert (reply.status, reply.body) == (304, b"")
     assert (reply.headers["X-Credits-Debites"], reply.headers["X-Credits-Restants"]) == ("0", "250")
-    assert served.used(other) == 0
+    assert server.calls_used(second_customer) == 0
 
 
-def test_any_tag_does_not_hide_that_a_company_is_absent(served: Served) -> None:
-    """E1, D1"""
-    customer = served.customer("free")
+def test_if_none_match_star_does_not_hide_a_404(server: Server) -> None:
+    """E1, D1: a 404 counts as a call"""
+    customer = server.customer("free")
 
-    reply = served.ask(ABSENT, headers={**customer.headers, "If-None-Match": "*"})
+    reply = server.ask(ABSENT, headers={**customer.headers, "If-None-Match": "*"})
 
     assert reply.status == 404
-    assert served.used(customer) == 1
+    assert server.calls_used(customer) == 1
 
 
 @pytest.mark.parametrize("path", [SEARCH, RECORD, ABSENT])
-def test_the_headers_of_the_meters(still: Served, path: str) -> None:
+def test_the_headers_have_the_counters_of_the_day_and_minute(
+    fixed_clock_server: Server, path: str
+) -> None:
     """D3: this request included; draft-ietf-httpapi-ratelimit-headers"""
-    customer = still.customer("free")
-    still.ask(path, headers=customer.headers)
+    customer = fixed_clock_server.customer("free")
+    fixed_clock_server.ask(path, headers=customer.headers)
 
-    headers = still.ask(path, headers=customer.headers).headers
+    headers = fixed_clock_server.ask(path, headers=customer.headers).headers
 
     assert (headers["X-Quota-Limit"], headers["X-Quota-Used"]) == ("50", "2")
     assert headers["X-Quota-Reset"] == "3630"  # 3 629.5 s to midnight, rounded up
@@ -131,9 +136,11 @@ def test_the_headers_of_the_meters(still: Served, path: str) -> None:
 
 
 @pytest.mark.parametrize("path", [SEARCH, RECORD])
-def test_the_headers_of_a_visitor(still: Served, path: str) -> None:
-    """A10, D14"""
-    headers = still.ask(path).headers
+def test_a_visitor_gets_counters_of_zero_and_no_credits(
+    fixed_clock_server: Server, path: str
+) -> None:
+    """A10, D14: his calls are limited by address (RateLimit), not by a plan"""
+    headers = fixed_clock_server.ask(path).headers
 
     assert (headers["X-Quota-Limit"], headers["X-Quota-Used"]) == ("0", "0")
     assert headers["RateLimit-Policy"].startswith('"jour";q=1000000;w=86400, ')
@@ -143,22 +150,22 @@ def test_the_headers_of_a_visitor(still: Served, path: str) -> None:
 @pytest.mark.parametrize("path", [SEARCH, RECORD, ABSENT])
 @pytest.mark.parametrize("method", ["GET", "HEAD"])
 def test_the_call_after_the_last_is_refused_and_not_counted(
-    still: Served, path: str, method: str
+    fixed_clock_server: Server, path: str, method: str
 ) -> None:
-    """D4, D6, §7 rules 1 and 2"""
-    customer = still.customer("free")
-    spent(still, customer, 49)
+    """D4, D6, §7 rules 1 and 2: `free` has 50 calls a day, 49 of which are used"""
+    customer = fixed_clock_server.customer("free")
+    spend_calls(fixed_clock_server, customer, 49)
 
-    last = still.ask(path, method, headers=customer.headers)
-    refused = still.ask(path, method, headers=customer.headers)
+    last_granted = fixed_clock_server.ask(path, method, headers=customer.headers)
+    refused = fixed_clock_server.ask(path, method, headers=customer.headers)
 
-    assert last.status in (200, 404)
-    assert (last.headers["X-Quota-Used"], refused.status) == ("50", 429)
+    assert last_granted.status in (200, 404)
+    assert (last_granted.headers["X-Quota-Used"], refused.status) == ("50", 429)
     assert (refused.headers["X-Quota-Limit"], refused.headers["X-Quota-Used"]) == ("50", "50")
     assert (refused.headers["Retry-After"], refused.headers["X-Quota-Reset"]) == ("3630", "3630")
     assert refused.headers["RateLimit"].startswith('"jour";r=0;t=3630')
     assert refused.headers["Cache-Control"] == "no-store"
-    assert still.used(customer) == 50
+    assert fixed_clock_server.calls_used(customer) == 50
     if method == "GET":
         assert refused.code == "quota_api"
         assert refused.json["quota"] == {
@@ -168,36 +175,39 @@ def test_the_call_after_the_last_is_refused_and_not_counted(
         assert "Données, 1000 appels par jour" in refused.json["erreur"]["message"]
 
 
-def test_a_304_and_a_400_come_before_the_limit_of_the_day(still: Served) -> None:
-    """D5"""
-    customer = still.customer("free")
-    tag = still.ask(SEARCH, headers=customer.headers).headers["ETag"]
-    spent(still, customer, 49)
+def test_a_304_and_a_400_come_before_the_limit_of_the_day(fixed_clock_server: Server) -> None:
+    """D5: the call for the tag and 49 others are the 50 calls of `free`"""
+    customer = fixed_clock_server.customer("free")
+    tag = fixed_clock_server.ask(SEARCH, headers=customer.headers).headers["ETag"]
+    spend_calls(fixed_clock_server, customer, 49)
 
-    assert still.ask(SEARCH, headers={**customer.headers, "If-None-Match": tag}).status == 304
-    assert still.ask(f"{SEARCH}?limit=x", headers=customer.headers).status == 400
-    assert still.ask(SEARCH, headers=customer.headers).status == 429
-    assert still.ask("/api/v1/compte", headers=customer.headers).status == 200
-    assert still.ask("/api/v1/pays", headers=customer.headers).status == 200
+    assert (
+        fixed_clock_server.ask(SEARCH, headers={**customer.headers, "If-None-Match": tag}).status
+        == 304
+    )
+    assert fixed_clock_server.ask(f"{SEARCH}?limit=x", headers=customer.headers).status == 400
+    assert fixed_clock_server.ask(SEARCH, headers=customer.headers).status == 429
+    assert fixed_clock_server.ask("/api/v1/compte", headers=customer.headers).status == 200
+    assert fixed_clock_server.ask("/api/v1/pays", headers=customer.headers).status == 200
 
 
-def test_a_refused_record_is_not_charged(still: Served) -> None:
-    """D5: charge comes after the limit of the day"""
-    customer = still.customer("free")
-    spent(still, customer, 50)
+def test_a_refused_record_is_not_charged(fixed_clock_server: Server) -> None:
+    """D5: the limit of the day comes before the charge"""
+    customer = fixed_clock_server.customer("free")
+    spend_calls(fixed_clock_server, customer, 50)
 
-    assert still.ask(RECORD, headers=customer.headers).code == "quota_api"
+    assert fixed_clock_server.ask(RECORD, headers=customer.headers).code == "quota_api"
 
-    assert still.usage(customer).credits.left == 250
+    assert fixed_clock_server.usage(customer).credits.left == 250
 
 
 @pytest.mark.parametrize(
-    ("plan", "api_tool", "named"),
+    ("plan", "api_tool", "remedy"),
     [
         (
             "free",
             None,
-            "Données, 1000 appels par jour (/tarifs) ; par clé, avec l'outil API, 250 €",
+            "Données, 1000 appels par jour (/tarifs) ; avec une clé, l'outil API est nécessaire (250 €",
         ),
         ("data", None, "Finance d'entreprise, 5000 appels par jour (/tarifs)"),
         ("marches", None, "Intégrale, 10000"),
@@ -205,31 +215,34 @@ def test_a_refused_record_is_not_charged(still: Served) -> None:
         ("corporate", False, "votre offre Finance d'entreprise permet 5000"),
     ],
 )
-def test_the_message_names_what_would_help(
-    still: Served, plan: str, api_tool: bool | None, named: str
+def test_the_refusal_at_the_limit_of_a_day_names_the_remedy(
+    fixed_clock_server: Server, plan: str, api_tool: bool | None, remedy: str
 ) -> None:
-    """§4.6's manner, C1, A7"""
-    customer = still.customer(plan, api_tool=api_tool)
+    """§4.6, C1, A7: without the API tool a paid plan has the calls of `free`"""
+    customer = fixed_clock_server.customer(plan, api_tool=api_tool)
     effective = "free" if api_tool is False else plan
-    spent(still, customer, PLANS[effective].appels_api_par_jour)
+    spend_calls(fixed_clock_server, customer, PLANS[effective].appels_api_par_jour)
 
-    message = still.ask(SEARCH, headers=customer.headers).json["erreur"]["message"]
+    message = fixed_clock_server.ask(SEARCH, headers=customer.headers).json["erreur"]["message"]
 
-    assert named in message
+    assert remedy in message
     assert "2026-11-22T00:00:00Z" in message
 
 
-def test_a_new_day_begins_at_midnight_utc(still: Served, clock: Clock) -> None:
+def test_a_new_day_begins_at_midnight_utc(fixed_clock_server: Server, clock: Clock) -> None:
     """D3, §8.2 rule 4"""
-    customer = still.customer("free")
+    customer = fixed_clock_server.customer("free")
     clock.set("2026-11-21T23:59:59.9")
-    spent(still, customer, 50)
-    refused = still.ask(SEARCH, headers=customer.headers)
+    spend_calls(fixed_clock_server, customer, 50)
+    refused = fixed_clock_server.ask(SEARCH, headers=customer.headers)
 
     clock.set("2026-11-22T00:00:00")
-    served = still.ask(SEARCH, headers=customer.headers)
+    served_after_midnight = fixed_clock_server.ask(SEARCH, headers=customer.headers)
 
     clock.set("2026-11-21T22:59:30.5")
     assert (refused.status, refused.headers["Retry-After"]) == (429, "1")
-    assert (served.status, served.headers["X-Quota-Used"]) == (200, "1")
-    assert served.headers["X-Quota-Reset"] == "86400"
+    assert (served_after_midnight.status, served_after_midnight.headers["X-Quota-Used"]) == (
+        200,
+        "1",
+    )
+    assert served_after_midnight.headers["X-Quota-Reset"] == "86400"

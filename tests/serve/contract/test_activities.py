@@ -1,4 +1,4 @@
-"""Activities by words, compared with the oracle over every text of `seeds/` (extension X13)."""
+"""Activities by words, compared with the oracle over all texts of `seeds/` (extension X13)."""
 
 from functools import cache
 
@@ -10,81 +10,90 @@ from serve.contract import activities
 from serve.contract.seed_tables import rows
 from tests import oracle
 
-Texts = list[tuple[str, str]]
+CodedTexts = list[tuple[str, str]]  # the code of a class, and a text of it
 
 
-def became() -> dict[str, list[str]]:
-    """The classes of Rev. 2.1 that each class of Rev. 2 leads to."""
-    found: dict[str, list[str]] = {}
+def successors() -> dict[str, list[str]]:
+    """The classes of Rev. 2.1 that replace each class of Rev. 2."""
+    classes: dict[str, list[str]] = {}
     for row in rows("nace_crosswalk.csv"):
-        found.setdefault(row["nace_rev2"], []).append(row["nace_rev21"])
-    return found
+        classes.setdefault(row["nace_rev2"], []).append(row["nace_rev21"])
+    return classes
 
 
-def both_revisions(texts: Texts) -> Texts:
-    leads = became()
+def with_newer_codes(texts: CodedTexts) -> CodedTexts:
+    """Texts of Rev. 2, also with the code of Rev. 2.1 if a single class replaces theirs."""
+    newer = successors()
     return [
         *texts,
-        *((leads[code][0], text) for code, text in texts if len(leads.get(code, ())) == 1),
+        *((newer[code][0], text) for code, text in texts if len(newer.get(code, ())) == 1),
     ]
 
 
 @cache
-def labels() -> Texts:
-    named = ("label_fr", "label_en")
-    old = [(row["code"], row[name]) for row in rows("nace_classes.csv") for name in named]
-    new = [(row["code"], row[name]) for row in rows("nace_classes_rev21.csv") for name in named]
+def labels() -> CodedTexts:
+    """The official names of classes: of both revisions, and of the French NAF."""
+    columns = ("label_fr", "label_en")
+    old = [(row["code"], row[column]) for row in rows("nace_classes.csv") for column in columns]
+    new = [
+        (row["code"], row[column]) for row in rows("nace_classes_rev21.csv") for column in columns
+    ]
     naf = [(row["code_nace"], row["label_fr"]) for row in rows("naf.csv")]
-    return both_revisions([*old, *naf]) + new
+    return with_newer_codes([*old, *naf]) + new
 
 
 @cache
-def terms() -> Texts:
-    return both_revisions([(row["nace"], row["terme"]) for row in rows("nace_termes.csv")])
+def terms() -> CodedTexts:
+    """Other words for classes, such as names of trades."""
+    return with_newer_codes([(row["nace"], row["terme"]) for row in rows("nace_termes.csv")])
 
 
 @cache
-def pieces() -> list[str]:
-    """Some texts of every kind, which words are taken from."""
+def sample_texts() -> list[str]:
+    """Every 40th label and every 300th term, of which queries take words."""
     return [text for _, text in labels()[::40] + terms()[::300]]
 
 
 @st.composite
-def asked(draw: st.DrawFn) -> str:
-    """Words of one text or two in any order, some in capitals, in the plural, with others or unknown."""
+def queries(draw: st.DrawFn) -> str:
+    """Draw words of one or two texts in any order: some in capitals, in the plural, or with other words."""
     words = [
         word
-        for text in draw(st.lists(st.sampled_from(pieces()), min_size=1, max_size=2))
+        for text in draw(st.lists(st.sampled_from(sample_texts()), min_size=1, max_size=2))
         for word in text.split()
     ]
-    chosen = draw(st.lists(st.sampled_from(words), min_size=1, max_size=4))
-    changed = [draw(st.sampled_from(["{}", "{}", "{}s", "de {}"])).format(one) for one in chosen]
+    drawn = draw(st.lists(st.sampled_from(words), min_size=1, max_size=4))
+    changed = [draw(st.sampled_from(["{}", "{}", "{}s", "de {}"])).format(word) for word in drawn]
     if draw(st.booleans()):
         changed[0] = changed[0].upper()
     return " ".join([*changed, *draw(st.sampled_from([[], [], [], ["xyzzy"]]))])
 
 
-@given(asked())
-def test_the_classes_are_those_of_which_one_text_holds_every_word(text: str) -> None:
+@given(queries())
+def test_a_class_has_a_text_with_every_word(text: str) -> None:
     expected = oracle.activities(labels() + terms(), text)
 
     assert list(activities.classes(text)) == expected
 
 
-@given(asked() | st.sampled_from(pieces()))
-def test_words_that_are_an_activity_by_themselves_are_those_of_the_oracle(text: str) -> None:
-    assert list(activities.named_classes(text)) == oracle.named_activities(labels() + terms(), text)
+@given(queries() | st.sampled_from(sample_texts()))
+def test_the_classes_that_a_text_names_completely_are_those_of_the_oracle(text: str) -> None:
+    assert list(activities.activity_classes(text)) == oracle.named_activities(
+        labels() + terms(), text
+    )
 
 
-@given(asked(), st.integers(0, 6))
-def test_what_completes_a_text_is_what_the_oracle_finds(text: str, cut: int) -> None:
-    q = text[: len(text) - cut]
+@given(queries(), st.integers(0, 6))
+def test_completions_are_those_of_the_oracle(text: str, letters_missing: int) -> None:
+    typed = text[: len(text) - letters_missing]
 
-    named, found = activities.completions(q)
+    by_label, by_any_text = activities.completions(typed)
 
-    labelled = {code for code, label in labels() if oracle.completes_activity(label, q)}
-    assert named == labelled
-    assert found == labelled | {c for c, term in terms() if oracle.completes_activity(term, q)}
+    labelled = {code for code, label in labels() if oracle.completes_activity(label, typed)}
+    assert by_label == labelled
+    assert by_any_text == labelled | {
+        code for code, term in terms() if oracle.completes_activity(term, typed)
+    }
 
 
 @pytest.mark.parametrize(
@@ -99,13 +108,14 @@ def test_what_completes_a_text_is_what_the_oracle_finds(text: str, cut: int) -> 
     ],
 )  # fmt: skip
 def test_words_that_people_use_lead_to_their_class(text: str, code: str) -> None:
+    """In French and English, singular and plural, with and without capitals and accents"""
     assert code in activities.classes(text)
 
 
-def test_every_official_label_and_every_name_of_a_term_is_an_activity_by_itself() -> None:
+def test_every_official_label_and_every_common_noun_of_the_terms_names_an_activity() -> None:
     texts = {text for _, text in labels() + terms() if text.islower() or text in dict(labels())}
 
-    assert {text for text in texts if not activities.named_classes(text)} == set()
+    assert {text for text in texts if not activities.activity_classes(text)} == set()
 
 
 @pytest.mark.parametrize(
@@ -117,8 +127,8 @@ def test_every_official_label_and_every_name_of_a_term_is_an_activity_by_itself(
         "real estate", "wine wholesale", "quarry", "pêche", "poissonnerie", "museum", "windows", "Zoo",
     ],
 )  # fmt: skip
-def test_words_for_a_trade_are_an_activity_by_themselves(text: str) -> None:
-    assert activities.named_classes(text) == activities.classes(text) != ()
+def test_words_for_a_trade_name_an_activity(text: str) -> None:
+    assert activities.activity_classes(text) == activities.classes(text) != ()
 
 
 @pytest.mark.parametrize(
@@ -132,33 +142,34 @@ def test_words_for_a_trade_are_an_activity_by_themselves(text: str) -> None:
         "commerce", "Lord Lyon",
     ],
 )  # fmt: skip
-def test_a_word_that_texts_hold_by_chance_is_no_activity(text: str) -> None:
-    assert activities.named_classes(text) == ()
+def test_a_word_that_texts_have_by_chance_names_no_activity(text: str) -> None:
+    """Such words are in names of companies, so a search for a name must not become a search for a trade"""
+    assert activities.activity_classes(text) == ()
 
 
 @pytest.mark.parametrize(
     "text", ["xyzzy", "steel xyzzy", "boulangerie coiffure", "stee", "de la", "…", ""]
 )
-def test_words_of_no_single_text_name_nothing(text: str) -> None:
+def test_words_that_no_text_of_an_activity_contains_have_no_class(text: str) -> None:
     assert activities.classes(text) == ()
 
 
-def test_a_class_of_the_newer_revision_has_the_terms_of_the_one_that_it_was() -> None:
-    """Only of a class that led to it alone: 96.02 became two"""
-    assert became()["62.01"] == ["62.10"]
+def test_a_class_of_the_newer_revision_has_the_terms_of_the_class_that_it_replaces() -> None:
+    """Only if the older class has a single successor: 62.01 has one, 96.02 has two"""
+    assert successors()["62.01"] == ["62.10"]
     assert "62.10" in activities.classes("computer programming")
-    assert len(became()["96.02"]) == 2
+    assert len(successors()["96.02"]) == 2
     assert activities.classes("beauty parlour") == ("96.02",)
 
 
-def test_terms_are_of_classes_each_once_and_say_where_they_come_from() -> None:
-    found = rows("nace_termes.csv")
+def test_terms_are_unique_and_have_a_class_and_a_source() -> None:
+    term_rows = rows("nace_termes.csv")
     codes = {row["code"] for row in rows("nace_classes.csv") + rows("nace_classes_rev21.csv")}
 
-    assert {row["nace"] for row in found} <= codes
-    assert {(row["source"], row["lang"]) for row in found} == {
+    assert {row["nace"] for row in term_rows} <= codes
+    assert {(row["source"], row["lang"]) for row in term_rows} == {
         ("ons", "en"), ("projet", "en"), ("projet", "fr"),
     }  # fmt: skip
-    keys = [(row["nace"], row["lang"], row["terme"], row["source"]) for row in found]
+    keys = [(row["nace"], row["lang"], row["terme"], row["source"]) for row in term_rows]
     assert keys == sorted(set(keys))
-    assert [row for row in found if not activities.content(row["terme"])] == []
+    assert [row for row in term_rows if not activities.content(row["terme"])] == []

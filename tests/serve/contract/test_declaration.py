@@ -1,4 +1,4 @@
-"""Objects of answers: their bytes, and the schemas that are made from their classes."""
+"""Objects of answers: their bytes, and the schemas of their classes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
@@ -25,9 +25,10 @@ from serve.contract.declaration import (
 )
 from serve.contract.parameters import LIMIT, VILLE
 from serve.contract.text import Text, feature_texts
-from tests.serve.conformance import nodes
+from tests.serve.conformance import objects
 
-ROWS = {
+# The texts of the classes below: by class and field, and of the class itself by an empty field.
+TEXT_ROWS = {
     ("Town", ""): Text("Une ville.", "A town."),
     ("Town", "name"): Text("Le nom.", "Name."),
     ("Capital", ""): Text("Une capitale.", "A capital."),
@@ -78,28 +79,29 @@ class Page(AnswerObject):
 
 
 @pytest.fixture(autouse=True)
-def rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The objects of this module have rows, as those of the product."""
-    texts = {**feature_texts(), **ROWS}
+def add_text_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Add rows for the objects of this module to the texts of the product."""
+    texts = {**feature_texts(), **TEXT_ROWS}
     monkeypatch.setattr("serve.contract.declaration.feature_texts", lambda: texts)
 
 
-def page(**more: Any) -> Page:
+def make_page(**fields: Any) -> Page:
+    """A page with values for all required fields, and these fields."""
     return Page(
         total=1, made=None, kind="a", towns=b'[{"name":"Lyon"}]', capital=None,
-        place=Place(north=45.5), shares={"x": 0.5}, counts={"x": 1}, **more,
+        place=Place(north=45.5), shares={"x": 0.5}, counts={"x": 1}, **fields,
     )  # fmt: skip
 
 
-def test_an_object_is_sent_in_the_order_of_its_fields_without_those_that_are_absent() -> None:
-    assert page().json() == (
+def test_the_json_of_an_object_has_the_order_of_its_fields_without_absent_fields() -> None:
+    assert make_page().json() == (
         b'{"total":1,"made":null,"kind":"a","towns":[{"name":"Lyon"}],"capital":null,'
         b'"place":{"north":45.5},"shares":{"x":0.5},"counts":{"x":1}}'
     )
-    assert page(cause=["nom"]).json().endswith(b',"cause":["nom"]}')
+    assert make_page(cause=["nom"]).json().endswith(b',"cause":["nom"]}')
 
 
-def test_the_schema_of_an_object_says_what_its_class_says() -> None:
+def test_the_schema_of_an_object_describes_its_class() -> None:
     described = component_schema(Page, "en")
     properties = described["properties"]
 
@@ -142,7 +144,7 @@ def test_the_schema_of_an_object_says_what_its_class_says() -> None:
     }  # fmt: skip
 
 
-def test_the_schema_speaks_french_as_well() -> None:
+def test_the_schema_also_has_french_texts() -> None:
     properties = component_schema(Page, "fr")["properties"]
 
     assert properties["kind"]["description"] == (
@@ -152,9 +154,7 @@ def test_the_schema_speaks_french_as_well() -> None:
     assert component_schema(Town, "fr")["description"] == "Une ville."
 
 
-def test_a_subclass_has_the_rows_of_its_bases_and_a_field_without_a_row_the_text_of_its_type() -> (
-    None
-):
+def test_a_field_has_the_text_of_its_base_class_or_of_its_type() -> None:
     described = component_schema(Capital, "en")
 
     assert (component_name(Capital), described["description"]) == ("Metropolis", "A capital.")
@@ -166,18 +166,18 @@ def test_a_subclass_has_the_rows_of_its_bases_and_a_field_without_a_row_the_text
 
 @pytest.mark.parametrize("lang", ["fr", "en"])
 def test_every_object_has_a_valid_schema_whose_fields_are_described(lang: Any) -> None:
-    """A reference is described where it leads."""
+    """A field with a reference needs no description: the object that it names has one"""
     for name, schema in feature.component_schemas(lang, PRODUCT).items():
         Draft202012Validator.check_schema(schema)
-        objects = [node for node in nodes(schema) if node.get("type") == "object"]
-        fields = [one for node in objects for one in node.get("properties", {}).values()]
-        shown = [each for one in fields for each in one.get("anyOf", [one])]
-        bare = [
-            one
-            for one in shown
-            if one.keys().isdisjoint(("description", "$ref")) and one != {"type": "null"}
+        object_nodes = [node for node in objects(schema) if node.get("type") == "object"]
+        fields = [field for node in object_nodes for field in node.get("properties", {}).values()]
+        schemas = [schema for field in fields for schema in field.get("anyOf", [field])]
+        undescribed = [
+            schema
+            for schema in schemas
+            if schema.keys().isdisjoint(("description", "$ref")) and schema != {"type": "null"}
         ]
-        assert not bare, name
+        assert not undescribed, name
 
 
 class ParsedParameters(Component, closed=True):
@@ -186,8 +186,8 @@ class ParsedParameters(Component, closed=True):
     size: Size | AbsentKey
 
 
-def test_a_field_of_a_body_is_a_parameter_and_nothing_else_may_be_sent() -> None:
-    """Its default is only described: generated clients require what has one."""
+def test_a_body_has_parameters_as_fields_and_is_closed() -> None:
+    """A default is only in the description: generated clients require fields with a `default`."""
     described = component_schema(ParsedParameters, "fr")
 
     assert described["additionalProperties"] is False

@@ -10,12 +10,12 @@ import pytest
 from serve.app import PRODUCT
 from serve.contract import errors
 from serve.contract.errors import ALL_CODES, MESSAGES, ApiError
-from serve.contract.errors import CODES as CODES_DECLARED
+from serve.contract.errors import CODES as DECLARED_CODES
 from serve.contract.text import Text
-from tests.serve.asking import refused
+from tests.serve.parameter_reading import refusal
 
 # §7, contract G7, for G10 and for extensions X2: code -> status.
-CODES = {
+STATUSES = {
     "forme_inconnue": 400, "nace_inconnu": 400, "activite_inconnue": 400,
     "pays_inconnu": 400, "secteur_inconnu": 400, "compte_requis": 401, "credits_epuises": 402,
     "module_non_inclus": 403, "essai_epuise": 403, "quota_api": 429, "quota_export": 429,
@@ -30,12 +30,14 @@ CODES = {
 QUOTA = {"type": "appels_jour", "limite": 50, "utilise": 50, "restant": 0,
          "reinitialisation": "2026-11-22T00:00:00Z"}  # fmt: skip
 REMEDY = Text("Données : 1000 appels", "Data: 1000 calls")
-# Words that only one of the languages has.
-FRENCH = re.compile(r"\b(le|la|les|est|une?|des|par|ou|il|au|aux|pas|plus|dans)\b|[éèêàù«]| :")
-ENGLISH = re.compile(r"\b(the|is|are|of|to|and|with|not|it|by|than|no)\b")
+# Words of only one of the languages.
+FRENCH_WORDS = re.compile(
+    r"\b(le|la|les|est|une?|des|par|ou|il|au|aux|pas|plus|dans)\b|[éèêàù«]| :"
+)
+ENGLISH_WORDS = re.compile(r"\b(the|is|are|of|to|and|with|not|it|by|than|no)\b")
 
-# A value for each placeholder that is not just a text.
-SAMPLES: Final[dict[str, Any]] = {
+# Values for placeholders that need more than a plain text.
+SAMPLE_VALUES: Final[dict[str, Any]] = {
     "quota": QUOTA, "credits": {"cout": 5, "solde": 0, "reinitialisation": "2026-12-01T00:00:00Z"},
     "why": Text("vide", "empty"), "remedy": REMEDY, "at": Text(" : a@b.fr", ": a@b.fr"),
     "refusal": Text("refus", "refusal"), "error": Text("faute", "fault"), "plan": Text("Sur mesure", "Custom"),
@@ -43,8 +45,8 @@ SAMPLES: Final[dict[str, Any]] = {
 }  # fmt: skip
 
 
-def sample(name: str) -> ApiError:
-    """The error of a row, with a value for each of its placeholders and for each key of its code."""
+def sample_error(name: str) -> ApiError:
+    """An error of the row `name` of errors.csv, with a value for each placeholder and each key of its code."""
     message = MESSAGES[name]
     fields = {re.split(r"[\[.]", field)[0]
               for part in (message.text.en, message.header)
@@ -52,23 +54,26 @@ def sample(name: str) -> ApiError:
     keys = ALL_CODES[message.code].extra
     return ApiError(
         name,
-        **{each: SAMPLES.get(each, ["0"] if each in keys else "0") for each in {*fields, *keys}},
+        **{key: SAMPLE_VALUES.get(key, ["0"] if key in keys else "0") for key in {*fields, *keys}},
     )
 
 
-ALL = [sample(name) for name, message in MESSAGES.items() if message.code]
+# A row without a code is a text inside an error.
+SAMPLE_ERRORS = [sample_error(name) for name, message in MESSAGES.items() if message.code]
 
 
 def test_every_code_has_its_status() -> None:
     """§7, G7"""
-    assert {code: declared.status for code, declared in CODES_DECLARED.items()} == CODES
+    assert {code: declared.status for code, declared in DECLARED_CODES.items()} == STATUSES
 
 
-def test_a_code_is_in_documents_unless_only_pages_have_it() -> None:
-    """The rows of the API are those with a meaning."""
-    of_pages = {code: declared.status for code, declared in ALL_CODES.items() if code not in CODES}
+def test_every_code_is_in_the_documents_except_those_of_pages() -> None:
+    """STATUSES has the documented codes, so these are all codes of pages"""
+    codes_of_pages = {
+        code: declared.status for code, declared in ALL_CODES.items() if code not in STATUSES
+    }
 
-    assert of_pages == {
+    assert codes_of_pages == {
         "formulaire_refuse": 403, "cle_introuvable": 404, "administrateurs_seulement": 403,
         "adresse_non_confirmee": 403, "geste_inconnu": 400, "personne_introuvable": 404, "lien_perime": 404,
         "liste_introuvable": 404, "listes_pleines": 409, "liste_trop_grande": 413, "liste_suite": 409,
@@ -76,15 +81,15 @@ def test_a_code_is_in_documents_unless_only_pages_have_it() -> None:
     }  # fmt: skip
 
 
-def test_an_unknown_path_is_told_all_that_is_below_the_api() -> None:
+def test_the_error_of_an_unknown_path_lists_all_routes() -> None:
     """G3"""
-    paths = (one.path for one in PRODUCT.operations)
-    first = [path.split("/")[3] for path in paths if path.startswith("/api/v1/")]
+    paths = (operation.path for operation in PRODUCT.operations)
+    route_names = [path.split("/")[3] for path in paths if path.startswith("/api/v1/")]
 
-    assert all(f" {name}" in PRODUCT.unknown_path("/x").texts[1] for name in first)
+    assert all(f" {name}" in PRODUCT.unknown_path("/x").texts[1] for name in route_names)
 
 
-def test_a_value_is_in_the_message_the_body_and_the_header_that_name_it() -> None:
+def test_a_value_is_in_the_message_the_body_and_the_header_of_an_error() -> None:
     """G6, D4"""
     error = ApiError("quota_export", quota=QUOTA, retry_after=60, remedy=REMEDY)
 
@@ -94,21 +99,21 @@ def test_a_value_is_in_the_message_the_body_and_the_header_that_name_it() -> Non
     assert ApiError("sans_facture").headers == {}
 
 
-def test_why_is_a_row_or_a_text_and_gets_the_same_values() -> None:
-    named = errors.invalid_parameter(
+def test_the_reason_of_an_invalid_parameter_is_a_row_or_a_text() -> None:
+    by_row = errors.invalid_parameter(
         "tri", "inconnu_admis", shown="'x'", known="nom", valeurs=["nom"]
     )
-    given = errors.invalid_parameter(errors.REQUEST, Text("vide", "empty"))
+    by_text = errors.invalid_parameter(errors.REQUEST, Text("vide", "empty"))
 
-    assert named.texts.fr == "tri : 'x' n'est pas admis. Valeurs : nom"
-    assert named.extra == {"parametre": "tri", "valeurs": ["nom"]}
-    assert given.texts == ("requête : vide", "request: empty")
-    assert given.extra == {"parametre": "requête"}
+    assert by_row.texts.fr == "tri : 'x' n'est pas admis. Valeurs : nom"
+    assert by_row.extra == {"parametre": "tri", "valeurs": ["nom"]}
+    assert by_text.texts == ("requête : vide", "request: empty")
+    assert by_text.extra == {"parametre": "requête"}
 
 
-def test_an_error_has_one_shape_with_extra_keys_beside_it() -> None:
+def test_every_error_has_the_same_object_and_extra_keys_after_it() -> None:
     """§2.6, G6"""
-    for error in ALL:
+    for error in SAMPLE_ERRORS:
         body = orjson.loads(error.body("en"))
         assert list(body["erreur"]) == ["code", "message"]
         assert body["erreur"]["message"]
@@ -116,14 +121,16 @@ def test_an_error_has_one_shape_with_extra_keys_beside_it() -> None:
     assert orjson.loads(error.body("fr"))["quota"] == QUOTA
 
 
-def test_errors_that_pass_say_when_to_come_back() -> None:
-    """§7, G9, D4; what is not set up does not pass by waiting"""
-    passing = {e.code for e in ALL if "Retry-After" in e.headers}
+def test_temporary_errors_say_when_to_retry() -> None:
+    """§7, G9, D4; a missing setting is not temporary"""
+    temporary = {error.code for error in SAMPLE_ERRORS if "Retry-After" in error.headers}
 
-    assert passing == {code for code, status in CODES.items() if status in (429, 503)} - {"config"}
+    assert temporary == {code for code, status in STATUSES.items() if status in (429, 503)} - {
+        "config"
+    }
 
 
-@pytest.mark.parametrize("error", ALL, ids=lambda error: error.code)
+@pytest.mark.parametrize("error", SAMPLE_ERRORS, ids=lambda error: error.code)
 def test_every_error_has_a_french_and_an_english_message_with_the_same_values(
     error: ApiError,
 ) -> None:
@@ -131,8 +138,8 @@ def test_every_error_has_a_french_and_an_english_message_with_the_same_values(
     french, english = error.texts
 
     assert french and english and french != english
-    assert not FRENCH.search(english), english
-    assert not ENGLISH.search(french), french
+    assert not FRENCH_WORDS.search(english), english
+    assert not ENGLISH_WORDS.search(french), french
     for text in error.texts:
         assert text[-1] not in " .;:"
     assert re.findall(r"/[a-z][a-z0-9/-]+|[0-9a-f]{16}|[0-9]+", french) == re.findall(
@@ -140,41 +147,42 @@ def test_every_error_has_a_french_and_an_english_message_with_the_same_values(
     )
 
 
-def test_an_error_that_is_raised_has_both_messages() -> None:
-    """X0: every call gives a pair of texts, and mypy holds it; here, those of a search."""
-    wrong = [
+def test_errors_of_a_search_have_both_messages() -> None:
+    """X0: mypy checks that every call passes both texts; this test checks that they are in their languages."""
+    invalid_searches = [
         {"pays": "XX"}, {"secteur": "x"}, {"tri": "x"}, {"limit": "x"}, {"limit": "0"},
         {"ca_min": "1,5"}, {"ca_min": "1e999"}, {"ca_min": "2", "ca_max": "1"}, {"site_web": "2"},
         {"q": "x" * 121}, {"version": "x"}, {"sous_secteur": "x"}, {"x": "1"},
     ]  # fmt: skip
-    for given in wrong:
-        french, english = refused(*given.items()).texts
+    for parameters in invalid_searches:
+        french, english = refusal(*parameters.items()).texts
         assert french != english
-        assert not FRENCH.search(english), english
+        assert not FRENCH_WORDS.search(english), english
 
 
-def test_advice_is_not_itself_an_error() -> None:
-    """414 is made before the path is known: only an export has a POST."""
+def test_the_remedy_of_a_message_is_possible() -> None:
+    """414 is raised before the path is known, so its message must name a POST that exists: the export"""
     for text in ApiError("uri_trop_longue", limit=65_536).texts:
         assert "export" in text.partition("POST")[0]
 
 
-def test_a_message_shows_the_first_values_of_many() -> None:
-    words = [f"X{number}" for number in range(50)]
-    error = ApiError("pays_inconnu", pays_inconnus=words, suggestions={})
+def test_a_message_shows_only_the_first_ten_of_many_values() -> None:
+    """The extra key of the error has all of them"""
+    countries = [f"X{number}" for number in range(50)]
+    error = ApiError("pays_inconnu", pays_inconnus=countries, suggestions={})
 
     assert "X9, …" in error.message
     assert "X10" not in error.message
     assert len(error.extra["pays_inconnus"]) == 50
 
 
-def test_an_error_is_an_exception_that_says_itself() -> None:
+def test_the_text_of_the_exception_has_the_status_the_code_and_the_message() -> None:
     assert str(ApiError("nace_inconnu", nace_inconnus=["X"])).startswith(
         "400 nace_inconnu: Code NACE inconnu : X"
     )
 
 
-def test_what_is_not_set_up_names_the_operator_where_a_server_has_its_address() -> None:
+def test_the_error_of_a_missing_setting_has_the_address_of_the_operator() -> None:
     """X10"""
     texts = [errors.not_set_up("paiement", contact).texts for contact in ("aide@example.org", None)]
 

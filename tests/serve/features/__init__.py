@@ -1,3 +1,3 @@
 """Tests of the features, a folder each.
 
-Each is asked over HTTP."""
+The tests send HTTP requests to a running server."""

@@ -19,16 +19,16 @@ from shards.query import Query
 from shards.search.search import search
 from tests import world
 from tests.serve import world as whole_world
-from tests.serve.client import Served, serving
+from tests.serve.client import Server, run_server
 from tests.serve.processes import eventually
 from tests.serve.surfaces.mcp import client
 from tests.world import Company, company
 
-FR = Path("FR.shard")
+FR_SHARD = Path("FR.shard")
 
 
-def named(word: str) -> list[Company]:
-    """Companies of one generation: every name says which, and so does their number."""
+def make_companies(word: str) -> list[Company]:
+    """Companies of a generation: each name starts with the word, and each word has another number of companies."""
     return [
         company(iso2, f"{word}{number}", f"{word} numéro {number}", ca_eur=float(number))
         for iso2 in ("FR", "UK", "EE")
@@ -37,40 +37,42 @@ def named(word: str) -> list[Company]:
 
 
 def damage(data: Path, generation: str) -> bytes:
-    """Change one byte of a shard; return what it was, whole."""
+    """Change a byte in the middle of the French shard; returns the undamaged bytes."""
     path = data / generation / "FR.shard"
-    whole = path.read_bytes()
-    middle = len(whole) // 2
+    content = path.read_bytes()
+    middle = len(content) // 2
     path.chmod(0o644)
-    path.write_bytes(whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :])
-    return whole
+    path.write_bytes(content[:middle] + bytes([content[middle] ^ 1]) + content[middle + 1 :])
+    return content
 
 
-def test_the_old_generation_lives_as_long_as_its_last_lease(tmp_path: Path) -> None:
+def test_the_old_generation_stays_open_until_its_last_lease_ends(tmp_path: Path) -> None:
     """G9"""
 
-    async def scenario() -> None:
-        published = CurrentGeneration(tmp_path)
-        world.publish(tmp_path, named("Un"))
-        published.start()
-        with published.lease() as old:
-            world.publish(tmp_path, named("Deux"))
-            await published.refresh()
-            with published.lease() as new:
-                assert new.id != old.id
-                assert b"Deux" in new.shards["FR"].record(0, coordonnees=False)
-            # It stays behind the new one, for who walks through its pages; then it goes.
-            world.publish(tmp_path, named("Trois"))
-            await published.refresh()
-            assert b"Un num" in old.shards["FR"].record(0, coordonnees=False)
-            assert (tmp_path / old.id).exists()
-        assert eventually(lambda: is_closed(old))
-        published.close()
+    async def replace_generation_during_a_lease() -> None:
+        """Replace the generation twice while the first is leased: its files stay open until the lease ends."""
+        current = CurrentGeneration(tmp_path)
+        world.publish(tmp_path, make_companies("Un"))
+        current.start()
+        with current.lease() as first_generation:
+            world.publish(tmp_path, make_companies("Deux"))
+            await current.refresh()
+            with current.lease() as second_generation:
+                assert second_generation.id != first_generation.id
+                assert b"Deux" in second_generation.shards["FR"].record(0, coordonnees=False)
+            # `Deux` is now the previous generation, open for callers who page through it; `Un` is open for its lease.
+            world.publish(tmp_path, make_companies("Trois"))
+            await current.refresh()
+            assert b"Un num" in first_generation.shards["FR"].record(0, coordonnees=False)
+            assert (tmp_path / first_generation.id).exists()
+        assert eventually(lambda: is_closed(first_generation))
+        current.close()
 
-    asyncio.run(scenario())
+    asyncio.run(replace_generation_during_a_lease())
 
 
 def is_closed(generation: OpenGeneration) -> bool:
+    """Whether a shard of the generation can no longer be read."""
     try:
         generation.shards["FR"].record(0, coordonnees=False)
     except (KeyError, ValueError):
@@ -78,268 +80,294 @@ def is_closed(generation: OpenGeneration) -> bool:
     return False
 
 
-def test_a_generation_is_closed_beside_the_loop(
+def test_a_generation_is_closed_in_a_thread_and_not_on_the_loop(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """18.7 million companies: unmapping their shards held the loop for tenths of a second"""
+    """Fixed: closing the shards of 18.7 million companies blocked the loop for tenths of a second"""
     threads: list[threading.Thread] = []
-    original = OpenGeneration.close
+    close_generation = OpenGeneration.close
 
-    def close(generation: OpenGeneration) -> None:
+    def note_thread_and_close(generation: OpenGeneration) -> None:
+        """Note the thread that closes the generation, and close it."""
         threads.append(threading.current_thread())
-        original(generation)
+        close_generation(generation)
 
-    monkeypatch.setattr(OpenGeneration, "close", close)
-    world.publish(tmp_path, named("Un"))
-    published = CurrentGeneration(tmp_path)
-    published.start()
-    published.close()
+    monkeypatch.setattr(OpenGeneration, "close", note_thread_and_close)
+    world.publish(tmp_path, make_companies("Un"))
+    current = CurrentGeneration(tmp_path)
+    current.start()
+    current.close()
 
     assert eventually(lambda: bool(threads))
     assert threads[0] is not threading.current_thread()
 
 
-def test_a_generation_is_prepared_before_it_is_served_or_refused(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        published = CurrentGeneration(tmp_path)
-        world.publish(tmp_path, named("Un"))
-        published.start()
-        prepared = []
+def test_a_generation_is_served_after_its_preparation_and_refused_if_that_fails(
+    tmp_path: Path,
+) -> None:
+    async def refresh_with_preparations() -> None:
+        """Refresh with a preparation that succeeds, then with one that fails, after which the old generation stays."""
+        current = CurrentGeneration(tmp_path)
+        world.publish(tmp_path, make_companies("Un"))
+        current.start()
+        new_and_served = []
 
         async def prepare(generation: OpenGeneration) -> None:
-            prepared.append((generation.id, published.generation))
+            """Note the new generation, and the generation that is served meanwhile."""
+            new_and_served.append((generation.id, current.generation))
 
-        published.prepare_with(prepare)
-        first = published.generation
-        new = world.publish(tmp_path, named("Deux"))
-        await published.refresh()
-        assert prepared == [(new, first)]
-        assert published.generation == new
+        current.prepare_with(prepare)
+        first_id = current.generation
+        second_id = world.publish(tmp_path, make_companies("Deux"))
+        await current.refresh()
+        assert new_and_served == [(second_id, first_id)]
+        assert current.generation == second_id
 
         async def fail(_: OpenGeneration) -> None:
+            """A preparation that finds damage."""
             raise CorruptError("a row that is not there")
 
-        published.prepare_with(fail)
-        world.publish(tmp_path, named("Trois"))
-        await published.refresh()
-        assert published.generation == new
-        assert published.status.refused is not None
-        published.close()
+        current.prepare_with(fail)
+        world.publish(tmp_path, make_companies("Trois"))
+        await current.refresh()
+        assert current.generation == second_id
+        assert current.status.refused is not None
+        current.close()
 
-    asyncio.run(scenario())
+    asyncio.run(refresh_with_preparations())
 
 
-def test_without_a_generation_there_is_nothing_to_lease(
+def test_without_a_generation_a_lease_is_an_error_of_the_api(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """G9"""
 
-    async def scenario() -> None:
-        published = CurrentGeneration(tmp_path)
-        published.start()
-        with pytest.raises(ApiError, match="indisponible"), published.lease():
+    async def lease_without_generation() -> None:
+        """Start on an empty folder, where a lease must fail."""
+        current = CurrentGeneration(tmp_path)
+        current.start()
+        with pytest.raises(ApiError, match="indisponible"), current.lease():
             pass
-        assert published.generation is None
-        published.close()
+        assert current.generation is None
+        current.close()
 
-    asyncio.run(scenario())
+    asyncio.run(lease_without_generation())
 
-    # The operator reads one line, which says what to do, and nothing that is meant for a caller.
-    [told] = [one.getMessage() for one in caplog.records if one.levelname == "WARNING"]
-    assert told.endswith("yet; `python -m pipeline build` or `shards sync` publishes there")
+    # The log line is for the operator: it has the remedy, and no text for a caller.
+    [warning] = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert warning.endswith("yet; `python -m pipeline build` or `shards sync` publishes there")
 
 
-def test_a_damaged_generation_is_refused_once_and_the_old_one_serves_on(
+def test_a_damaged_generation_is_refused_with_one_log_line_and_the_old_generation_stays(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     """G9"""
 
-    async def scenario() -> None:
-        published = CurrentGeneration(tmp_path)
-        first = world.publish(tmp_path, named("Un"))
-        published.start()
-        second = world.publish(tmp_path, named("Deux"))
-        whole = damage(tmp_path, second)
+    async def refresh_to_damaged_generation() -> None:
+        """Refresh to a generation with a damaged file, which is refused once in the log, and again after its repair."""
+        current = CurrentGeneration(tmp_path)
+        first_id = world.publish(tmp_path, make_companies("Un"))
+        current.start()
+        second_id = world.publish(tmp_path, make_companies("Deux"))
+        undamaged = damage(tmp_path, second_id)
 
-        await published.refresh()
-        await published.refresh()
+        await current.refresh()
+        await current.refresh()
 
-        assert published.generation == first
-        refusals = [r for r in caplog.records if "refused" in r.getMessage()]
+        assert current.generation == first_id
+        refusals = [record for record in caplog.records if "refused" in record.getMessage()]
         assert len(refusals) == 1
         assert "FR.shard" in refusals[0].getMessage()
-        # Repaired: SIGHUP looks again although CURRENT has not changed.
-        (tmp_path / second / FR).write_bytes(whole)
-        await published.refresh()
-        assert published.generation == first
-        await published.refresh(again=True)
-        assert published.generation == second
-        published.close()
+        # After the repair, SIGHUP checks again although CURRENT has not changed.
+        (tmp_path / second_id / FR_SHARD).write_bytes(undamaged)
+        await current.refresh()
+        assert current.generation == first_id
+        await current.refresh(again=True)
+        assert current.generation == second_id
+        current.close()
 
-    asyncio.run(scenario())
+    asyncio.run(refresh_to_damaged_generation())
 
 
 @pytest.mark.parametrize("content", [b"", b"{}", b"null", b'{"generation": 5}', b"\xff"])
-def test_a_current_that_makes_no_sense_changes_nothing(tmp_path: Path, content: bytes) -> None:
-    """G9"""
+def test_an_invalid_or_missing_file_current_changes_nothing(tmp_path: Path, content: bytes) -> None:
+    """G9: the server keeps its generation"""
 
-    async def scenario() -> None:
-        published = CurrentGeneration(tmp_path)
-        first = world.publish(tmp_path, named("Un"))
-        published.start()
+    async def damage_and_remove_current() -> None:
+        """Damage CURRENT, then remove it; the served generation stays each time."""
+        current = CurrentGeneration(tmp_path)
+        first_id = world.publish(tmp_path, make_companies("Un"))
+        current.start()
         (tmp_path / pointer.CURRENT).write_bytes(content)
-        await published.refresh()
-        assert published.generation == first
+        await current.refresh()
+        assert current.generation == first_id
         (tmp_path / pointer.CURRENT).unlink()
-        await published.refresh()
-        assert published.generation == first
-        published.close()
+        await current.refresh()
+        assert current.generation == first_id
+        current.close()
 
-    asyncio.run(scenario())
+    asyncio.run(damage_and_remove_current())
 
 
-def test_a_rollback_is_taken_up_too(tmp_path: Path) -> None:
-    async def scenario() -> None:
-        first = world.publish(tmp_path, named("Un"))
-        world.publish(tmp_path, named("Deux"))
-        published = CurrentGeneration(tmp_path)
-        published.start()
+def test_after_a_rollback_the_previous_generation_is_served(tmp_path: Path) -> None:
+    async def refresh_after_rollback() -> None:
+        """Go back from the second generation to the first; a refresh must serve the first one."""
+        first_id = world.publish(tmp_path, make_companies("Un"))
+        world.publish(tmp_path, make_companies("Deux"))
+        current = CurrentGeneration(tmp_path)
+        current.start()
         publication.rollback(tmp_path)
-        await published.refresh()
-        assert published.generation == first
-        published.close()
+        await current.refresh()
+        assert current.generation == first_id
+        current.close()
 
-    asyncio.run(scenario())
+    asyncio.run(refresh_after_rollback())
 
 
-def test_the_first_generation_is_picked_up_when_it_appears(tmp_path: Path) -> None:
+def test_the_first_generation_is_served_when_it_appears(tmp_path: Path) -> None:
     """G9, G10"""
-    with serving(tmp_path) as served:
-        assert served.ask("/readyz").status == 503
+    with run_server(tmp_path) as server:
+        assert server.ask("/readyz").status == 503
         generation = whole_world.publish(tmp_path)
-        until(served, generation)
+        wait_for_generation(server, generation)
 
-        assert served.search()["total"] == 41
+        assert server.search()["total"] == 41  # companies of the published test data
 
 
 @pytest.mark.slow
-def test_no_request_fails_and_none_is_mixed_while_generations_change(tmp_path: Path) -> None:
-    """G9, G10"""
+def test_no_request_fails_or_mixes_generations_while_they_change(tmp_path: Path) -> None:
+    """G9, G10: the first word of each name, and the number of companies, tell the generation of an answer"""
     words = ("Un", "Deux", "Trois")
     totals = {word: 3 * (10 + len(word)) for word in words}
-    of = {world.publish(tmp_path, named(words[0])): words[0]}
+    word_of = {world.publish(tmp_path, make_companies(words[0])): words[0]}
     failures: list[object] = []
-    seen: set[str] = set()
-    done = threading.Event()
+    words_seen: set[str] = set()
+    is_over = threading.Event()
 
-    def hammer(served: Served) -> None:
-        while not done.is_set():
-            reply = served.ask("/api/v1/societes?tri=nom&pays=FR,UK,EE")
-            lists = served.ask("/api/v1/pays")
+    def request_until_done(server: Server) -> None:
+        """Request a search and the list of countries; note answers that are not of one generation."""
+        while not is_over.is_set():
+            reply = server.ask("/api/v1/societes?tri=nom&pays=FR,UK,EE")
+            countries = server.ask("/api/v1/pays")
             generation = reply.headers["X-Donnees-Version"]
-            word = of.get(generation, "")
-            names = [one["nom"].split()[0] for one in orjson.loads(reply.body)["societes"]]
-            counted = sum(one["n_societes"] for one in lists.json["pays"])
-            told = of.get(lists.headers["X-Donnees-Version"], "")
+            word = word_of.get(generation, "")
+            names = [row["nom"].split()[0] for row in orjson.loads(reply.body)["societes"]]
+            companies_in_list = sum(country["n_societes"] for country in countries.json["pays"])
+            list_word = word_of.get(countries.headers["X-Donnees-Version"], "")
+            # A visitor sees two companies of a search.
             if (reply.status, reply.json["total"], names) != (200, totals[word], [word] * 2):
                 failures.append(reply)
-            if counted != totals[told]:
-                failures.append(lists)
-            seen.add(word)
+            if companies_in_list != totals[list_word]:
+                failures.append(countries)
+            words_seen.add(word)
 
-    with serving(tmp_path) as served:
-        work = _catching(hammer, failures)
-        threads = [threading.Thread(target=work, args=(served,)) for _ in range(4)]
+    with run_server(tmp_path) as server:
+        request_and_note_errors = _record_failures(request_until_done, failures)
+        threads = [
+            threading.Thread(target=request_and_note_errors, args=(server,)) for _ in range(4)
+        ]
         for thread in threads:
             thread.start()
         for word in words[1:]:
-            # Known before it is published, as the very next answer may come from it.
-            of[_name_of(tmp_path, word)] = word
-            generation = world.publish(tmp_path, named(word))
-            until(served, generation)
+            # The name is added before the publication, since the next response may come from it.
+            word_of[_generation_name(tmp_path, word)] = word
+            generation = world.publish(tmp_path, make_companies(word))
+            wait_for_generation(server, generation)
             time.sleep(0.05)
-        done.set()
+        is_over.set()
         for thread in threads:
             thread.join(20)
 
     assert failures == []
-    assert seen == set(words)
+    assert words_seen == set(words)
 
 
-def until(served: Served, generation: str) -> None:
-    """Wait for a generation to be served: within seconds, without being told."""
+def wait_for_generation(server: Server, generation: str) -> None:
+    """Wait at most 5 s until a generation is served: the server checks CURRENT without a signal."""
     deadline = time.monotonic() + 5
     while time.monotonic() < deadline:
-        reply = served.ask("/readyz")
+        reply = server.ask("/readyz")
         if reply.status == 200 and reply.json["generation"] == generation:
             return
         time.sleep(0.02)
-    raise AssertionError(f"{generation} was not taken up")
+    raise AssertionError(f"the generation {generation} is not served after 5 s")
 
 
-def _name_of(folder: Path, word: str) -> str:
-    """The name that the generation of `named(word)` will have: the same input, the same name."""
-    return world.publish(folder.with_name(f"ailleurs-{word}"), named(word))
+def _generation_name(folder: Path, word: str) -> str:
+    """The name of the generation of `make_companies(word)`: the same input gives the same name."""
+    return world.publish(folder.with_name(f"ailleurs-{word}"), make_companies(word))
 
 
-def _catching(hammer: Callable[[Served], None], failures: list[object]) -> Callable[[Served], None]:
-    def run(served: Served) -> None:
+def _record_failures(
+    send_requests: Callable[[Server], None], failures: list[object]
+) -> Callable[[Server], None]:
+    """The function with its exceptions added to `failures`, which a thread would only print."""
+
+    def send_and_record(server: Server) -> None:
+        """Run the function; add its exception, if any, to `failures`."""
         try:
-            hammer(served)
+            send_requests(server)
         except (OSError, KeyError, ValueError) as error:
             failures.append(error)
 
-    return run
+    return send_and_record
 
 
 # -- a damaged generation -----------------------------------------------------------------
 
 
-def started(data: Path) -> CurrentGeneration:
-    published = CurrentGeneration(data, data.with_name("state"))
-    published.start()
-    return published
+def start_on(data: Path) -> CurrentGeneration:
+    """The current generation of a server that starts on `data`."""
+    current = CurrentGeneration(data, data.with_name("state"))
+    current.start()
+    return current
 
 
-def found(published: CurrentGeneration, *pays: str) -> int:
-    with published.lease() as generation:
+def count_companies(current: CurrentGeneration, *pays: str) -> int:
+    """The number of companies of these countries, or of all, in the served generation."""
+    with current.lease() as generation:
         return search(generation.shards, Query(pays=pays), offset=0, limit=1).total
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
+    """A path for DATA, next to the STATE of the server, which remembers damaged files."""
     tmp_path.joinpath("state").mkdir()
     return tmp_path / "data"
 
 
 @pytest.mark.parametrize("file", ["FR.shard", "manifest.json", "reference.json"])
 def test_a_start_over_a_damaged_generation_serves_the_previous_one(data: Path, file: str) -> None:
-    """Before: 503 for every country, though the previous generation was whole and named in CURRENT"""
-    first = world.publish(data, named("Un"))
-    second = world.publish(data, named("Deux"))
-    path = data / second / file
+    """Fixed: a 503 for every country, although the previous generation was complete"""
+    first_id = world.publish(data, make_companies("Un"))
+    second_id = world.publish(data, make_companies("Deux"))
+    path = data / second_id / file
     path.write_bytes(path.read_bytes()[:-1] if file == "FR.shard" else b"{}")
-    published = started(data)
+    current = start_on(data)
 
-    assert (published.generation, published.status.refused) == (first, second)
-    assert found(published) == 36
-    assert published.status.since
-    published.close()
+    assert (current.generation, current.status.refused) == (first_id, second_id)
+    # `make_companies`: 3 countries of 10 + len("Un") companies.
+    assert count_companies(current) == 36
+    assert current.status.since
+    current.close()
 
 
-def test_without_a_whole_generation_the_whole_countries_are_served(data: Path) -> None:
-    only = world.publish(data, named("Un"))
-    os.truncate(data / only / "FR.shard", 4_096)
-    with serving(data) as served:
-        ready = served.ask("/readyz")
+def test_without_an_undamaged_generation_the_undamaged_countries_are_served(data: Path) -> None:
+    """Only France is damaged; answers that need it are 503"""
+    generation_id = world.publish(data, make_companies("Un"))
+    os.truncate(data / generation_id / "FR.shard", 4_096)
+    with run_server(data) as server:
+        readiness = server.ask("/readyz")
         replies = {
-            path: served.ask(f"/api/v1/societes{path}")
+            path: server.ask(f"/api/v1/societes{path}")
             for path in ("?pays=UK", "?pays=UK&pays=FR", "", "/UK/Un1", "/FR/Un1")
         }
-        tool = client.modern(served, "tools/call", {"name": "search_companies", "arguments": {}})
+        tool = client.send_modern(
+            server, "tools/call", {"name": "search_companies", "arguments": {}}
+        )
 
-    assert (ready.json["refusee"], ready.json["pays_manquants"]) == (only, ["FR"])
-    assert replies["?pays=UK"].json["total"] == 12
+    assert (readiness.json["refusee"], readiness.json["pays_manquants"]) == (generation_id, ["FR"])
+    assert replies["?pays=UK"].json["total"] == 12  # `make_companies` has 10 + len("Un") a country
     assert replies["/UK/Un1"].status == 200
     for path in ("?pays=UK&pays=FR", "", "/FR/Un1"):
         assert replies[path].status == 503
@@ -347,71 +375,75 @@ def test_without_a_whole_generation_the_whole_countries_are_served(data: Path) -
     assert tool.status == 503
 
 
-def test_a_shard_that_shrinks_while_it_is_served_is_left_within_a_second(data: Path) -> None:
-    first = world.publish(data, named("Un"))
-    second = world.publish(data, named("Deux"))
-    published = started(data)
-    assert published.generation == second
+def test_a_generation_with_a_truncated_shard_is_replaced_by_the_previous_one(data: Path) -> None:
+    """If the previous one is damaged too, the newest is served without its damaged country"""
+    first_id = world.publish(data, make_companies("Un"))
+    second_id = world.publish(data, make_companies("Deux"))
+    current = start_on(data)
+    assert current.generation == second_id
 
-    os.truncate(data / second / "UK.shard", 4_096)
-    published.leave_damaged()
+    os.truncate(data / second_id / "UK.shard", 4_096)
+    current.leave_damaged()
 
-    assert published.generation == first
-    assert found(published, "UK") == 12
-    os.truncate(data / first / "EE.shard", 0)
-    published.leave_damaged()
-    assert published.status.missing == ("UK",)
-    assert (published.generation, found(published, "EE")) == (second, 14)
-    published.close()
+    assert current.generation == first_id
+    assert count_companies(current, "UK") == 12  # 10 + len("Un")
+    # Both generations are damaged now: the newest is served without its damaged country.
+    os.truncate(data / first_id / "EE.shard", 0)
+    current.leave_damaged()
+    assert current.status.missing == ("UK",)
+    # 14 is 10 + len("Deux").
+    assert (current.generation, count_companies(current, "EE")) == (second_id, 14)
+    current.close()
 
 
-def test_what_one_worker_found_damaged_the_others_leave_and_the_next_start_knows(
+def test_damage_that_a_worker_notes_counts_for_other_workers_and_the_next_start(
     data: Path,
 ) -> None:
-    """Also in another generation that shares the file"""
-    first = world.publish(data, named("Un"))
-    second = world.publish(data, named("Deux"))
-    mine, other = started(data), started(data)
+    """A repaired file, which has another inode, is used again"""
+    first_id = world.publish(data, make_companies("Un"))
+    second_id = world.publish(data, make_companies("Deux"))
+    first_worker, second_worker = start_on(data), start_on(data)
 
-    mine.damage.add(data / second / "FR.shard")
-    other.leave_damaged()
-    third = started(data)
+    first_worker.damage.add(data / second_id / "FR.shard")
+    second_worker.leave_damaged()
+    next_start = start_on(data)
 
-    assert (other.generation, third.generation) == (first, first)
-    whole = (data / second / "FR.shard").read_bytes()
-    (data / second / "FR.shard").unlink()
-    (data / second / "FR.shard").write_bytes(whole)
-    repaired = started(data)
-    assert (repaired.generation, repaired.status.refused) == (second, None)
-    for published in (mine, other, third, repaired):
-        published.close()
-
-
-def test_a_start_in_doubt_compares_before_it_reads(data: Path) -> None:
-    """After deaths by SIGBUS; the size of the file is right"""
-    first = world.publish(data, named("Un"))
-    second = world.publish(data, named("Deux"))
-    damage(data, second)
-    published = CurrentGeneration(data, data.with_name("state"))
-    published.start(doubted=True)
-
-    assert (published.generation, published.status.refused) == (first, second)
-    published.close()
+    assert (second_worker.generation, next_start.generation) == (first_id, first_id)
+    content = (data / second_id / "FR.shard").read_bytes()
+    (data / second_id / "FR.shard").unlink()
+    (data / second_id / "FR.shard").write_bytes(content)
+    start_after_repair = start_on(data)
+    assert (start_after_repair.generation, start_after_repair.status.refused) == (second_id, None)
+    for current in (first_worker, second_worker, next_start, start_after_repair):
+        current.close()
 
 
-def test_a_repaired_generation_is_taken_up_again_at_sighup(data: Path) -> None:
-    async def scenario() -> None:
-        only = world.publish(data, named("Un"))
-        path = data / only / "FR.shard"
-        whole = path.read_bytes()
-        path.write_bytes(whole[:-1])
-        published = started(data)
-        assert list(published.status.missing) == ["FR"]
-        path.write_bytes(whole)
-        await published.refresh(again=True)
-        assert not published.status.missing
-        assert published.status.refused is None
-        assert found(published) == 36
-        published.close()
+def test_a_start_after_workers_died_by_sigbus_compares_the_digests_of_shards(data: Path) -> None:
+    """The size of the damaged file is right, so only its digest shows the damage"""
+    first_id = world.publish(data, make_companies("Un"))
+    second_id = world.publish(data, make_companies("Deux"))
+    damage(data, second_id)
+    current = CurrentGeneration(data, data.with_name("state"))
+    current.start(compare_first=True)
 
-    asyncio.run(scenario())
+    assert (current.generation, current.status.refused) == (first_id, second_id)
+    current.close()
+
+
+def test_a_repaired_generation_is_served_again_after_sighup(data: Path) -> None:
+    async def repair_and_refresh() -> None:
+        """Open a generation whose French shard is damaged, repair the file, and refresh as SIGHUP does."""
+        generation_id = world.publish(data, make_companies("Un"))
+        path = data / generation_id / "FR.shard"
+        content = path.read_bytes()
+        path.write_bytes(content[:-1])
+        current = start_on(data)
+        assert list(current.status.missing) == ["FR"]
+        path.write_bytes(content)
+        await current.refresh(again=True)
+        assert not current.status.missing
+        assert current.status.refused is None
+        assert count_companies(current) == 36  # 3 countries of 10 + len("Un") companies
+        current.close()
+
+    asyncio.run(repair_and_refresh())

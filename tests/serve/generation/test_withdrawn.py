@@ -1,4 +1,4 @@
-"""Objections of persons, in a server that is running."""
+"""Objections of persons, in a running server."""
 
 import asyncio
 from pathlib import Path
@@ -14,43 +14,44 @@ from tests import world
 from tests.world import Company, company
 
 
-def named(word: str) -> list[Company]:
-    """Companies of one generation, which have its name."""
+def make_companies(word: str) -> list[Company]:
+    """Three French companies of a generation; the word begins their names and identifiers."""
     return [company("FR", f"{word}{number}", f"{word} numéro {number}") for number in range(3)]
 
 
-def test_a_generation_that_is_withdrawn_is_served_no_more(tmp_path: Path) -> None:
-    """A person has objected. Before: `version=` gave the values, and open files of changes had them, for days"""
+def test_a_withdrawn_generation_is_not_served(tmp_path: Path) -> None:
+    """A person has objected. Fixed: `version=` and open files of changes kept the values for days"""
 
-    async def scenario() -> None:
-        world.publish(tmp_path, named("Un"))
-        published = CurrentGeneration(tmp_path)
-        published.start()
-        new = world.publish(tmp_path, named("Deux"))
-        await published.refresh()
-        with published.lease() as before:
-            assert before.id == new
-            old = str(published.status.previous)
-            assert before.at_version(old).id == old
-            (step,) = (step for step in before.steps[old] if step.after == new)
-            assert before.changes(step, "FR").identifiers([0]) == ["Un0"]
+    async def withdraw_and_refresh() -> None:
+        """Erase a company, which withdraws the previous generation, and compare leases before and after."""
+        world.publish(tmp_path, make_companies("Un"))
+        current = CurrentGeneration(tmp_path)
+        current.start()
+        current_id = world.publish(tmp_path, make_companies("Deux"))
+        await current.refresh()
+        with current.lease() as lease_before:
+            assert lease_before.id == current_id
+            withdrawn = str(current.status.previous)
+            assert lease_before.pinned_to(withdrawn).id == withdrawn
+            (step,) = (step for step in lease_before.steps[withdrawn] if step.after == current_id)
+            assert lease_before.changes(step, "FR").identifiers([0]) == ["Un0"]
 
         forgetting.forget(tmp_path, {"FR": {"Un0": None}})
         publication.keep_published(tmp_path)
-        await published.refresh()
+        await current.refresh()
 
-        with published.lease() as after:
-            assert after.id == new
-            assert published.status.previous is None
+        with current.lease() as lease_after:
+            assert lease_after.id == current_id
+            assert current.status.previous is None
             with pytest.raises(ApiError, match="version_expiree"):
-                after.at_version(old)
-            (step,) = (step for step in after.steps[old] if step.after == new)
-            changes = after.changes(step, "FR")
-            _, _, change = next(one for one in changes.changes() if one[1] == "Un0")
+                lease_after.pinned_to(withdrawn)
+            (step,) = (step for step in lease_after.steps[withdrawn] if step.after == current_id)
+            changes = lease_after.changes(step, "FR")
+            _, _, change = next(row for row in changes.changes() if row[1] == "Un0")
             assert tuple(change.details["nom"]) == ("—", None)
-        assert not (tmp_path / old).exists()
+        assert not (tmp_path / withdrawn).exists()
         with pytest.raises(GenerationError):
-            publication.rollback(tmp_path, old)
-        published.close()
+            publication.rollback(tmp_path, withdrawn)
+        current.close()
 
-    asyncio.run(scenario())
+    asyncio.run(withdraw_and_refresh())

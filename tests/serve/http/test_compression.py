@@ -1,4 +1,4 @@
-"""Compressed answers: who gets which coding, tags of their own, and what is never compressed (X0)."""
+"""Compression: the coding that a client gets, a tag for each coding, responses that are never compressed (X0)."""
 
 import gzip
 
@@ -6,17 +6,25 @@ import pytest
 import zstandard
 
 from serve.http import compression
-from tests.serve.client import PATHS, Served
-from tests.serve.conformance import decoded
-from tests.serve.surfaces.site.visitor import member
+from tests.serve.client import DATA_PATHS, Server
+from tests.serve.conformance import decode
+from tests.serve.surfaces.site.visitor import sign_up_member
 
-LISTS = "/api/v1/secteurs"
+SECTORS = "/api/v1/secteurs"
 SEARCH = "/api/v1/societes?pays=FR"
-ALL = [*PATHS, "/openapi.json", "/docs/swagger-ui-5.35.0.js", "/llms.txt", "/", "/tarifs"]
+ALL_PATHS = [
+    *DATA_PATHS,
+    "/openapi.json",
+    "/docs/swagger-ui-5.35.0.js",
+    "/llms.txt",
+    "/",
+    "/tarifs",
+]
 
 
-def codings(header: str) -> dict[str, str]:
-    return {"Accept-Encoding": header}
+def accept_encoding(codings: str) -> dict[str, str]:
+    """The header of a client that accepts these codings."""
+    return {"Accept-Encoding": codings}
 
 
 @pytest.mark.parametrize(
@@ -30,125 +38,132 @@ def codings(header: str) -> dict[str, str]:
         ("*;q=0", None), ("identity;q=0", None),
     ],
 )  # fmt: skip
-def test_the_coding_is_the_one_the_client_likes_best(
-    served: Served, header: str, coding: str | None
+def test_the_client_gets_its_preferred_coding(
+    server: Server, header: str, coding: str | None
 ) -> None:
     """RFC 9110 §12.5.3"""
-    plain = served.ask(LISTS)
-    reply = served.ask(LISTS, headers=codings(header))
+    plain = server.ask(SECTORS)
+    reply = server.ask(SECTORS, headers=accept_encoding(header))
 
     assert reply.headers.get("Content-Encoding") == coding
-    assert decoded(reply.headers, reply.body) == plain.body
+    assert decode(reply.headers, reply.body) == plain.body
     assert (len(reply.body) < len(plain.body) / 3) == (coding is not None)
     assert plain.headers["Vary"] == reply.headers["Vary"] == "Accept-Encoding"
 
 
 @pytest.mark.parametrize("coding", ["gzip", "zstd"])
-@pytest.mark.parametrize("path", ALL)
-def test_head_is_get_and_the_bytes_are_those_of_the_plain_answer(
-    served: Served, path: str, coding: str
+@pytest.mark.parametrize("path", ALL_PATHS)
+def test_the_body_is_the_plain_body_and_head_has_the_headers_of_get(
+    server: Server, path: str, coding: str
 ) -> None:
-    plain = served.ask(path)
-    get = served.ask(path, headers=codings(coding))
-    head = served.ask(path, "HEAD", headers=codings(coding))
+    plain = server.ask(path)
+    get = server.ask(path, headers=accept_encoding(coding))
+    head = server.ask(path, "HEAD", headers=accept_encoding(coding))
 
-    assert decoded(get.headers, get.body) == plain.body
+    assert decode(get.headers, get.body) == plain.body
     assert get.headers["Content-Length"] == str(len(get.body))
     for name in ("Content-Length", "Content-Encoding", "Content-Type", "ETag", "Vary"):
         assert head.headers.get(name) == get.headers.get(name)
-    long = len(plain.body) > compression.SHORTEST
-    assert get.headers.get("Content-Encoding") == (coding if long else None)
+    is_long = len(plain.body) > compression.SHORTEST
+    assert get.headers.get("Content-Encoding") == (coding if is_long else None)
 
 
-@pytest.mark.parametrize("path", [LISTS, "/openapi.json", f"{SEARCH}&limit=50"])
-def test_each_coding_has_a_tag_of_its_own_that_leads_to_a_304(served: Served, path: str) -> None:
+@pytest.mark.parametrize("path", [SECTORS, "/openapi.json", f"{SEARCH}&limit=50"])
+def test_each_coding_has_its_own_tag_which_leads_to_a_304(server: Server, path: str) -> None:
     """RFC 9110 §8.8.3.3: a strong tag names exact bytes"""
-    replies = {name: served.ask(path, headers=codings(name)) for name in ("", "gzip", "zstd")}
+    replies = {
+        name: server.ask(path, headers=accept_encoding(name)) for name in ("", "gzip", "zstd")
+    }
     tags = {name: reply.headers["ETag"] for name, reply in replies.items()}
     assert len(set(tags.values())) == 3
 
     for name, tag in tags.items():
         for accepted in (name, f"{name}, zstd;q=0.1, gzip;q=0.1"):
-            known = {"If-None-Match": f'"x", W/{tag}', **codings(accepted)}
-            again = served.ask(path, headers=known)
-            assert (again.status, again.body) == (304, b"")
-            assert again.headers["ETag"] == tag
-            assert again.headers["Vary"] == replies[name].headers["Vary"]
-            assert "Content-Encoding" not in again.headers
+            conditional = {"If-None-Match": f'"x", W/{tag}', **accept_encoding(accepted)}
+            not_modified = server.ask(path, headers=conditional)
+            assert (not_modified.status, not_modified.body) == (304, b"")
+            assert not_modified.headers["ETag"] == tag
+            assert not_modified.headers["Vary"] == replies[name].headers["Vary"]
+            assert "Content-Encoding" not in not_modified.headers
 
 
-def test_a_client_that_cannot_read_what_it_keeps_gets_it_again(served: Served) -> None:
-    tag = served.ask(LISTS, headers=codings("zstd")).headers["ETag"]
+def test_the_tag_of_a_coding_that_is_not_accepted_leads_to_a_200(server: Server) -> None:
+    tag = server.ask(SECTORS, headers=accept_encoding("zstd")).headers["ETag"]
 
-    again = served.ask(LISTS, headers={"If-None-Match": tag, **codings("gzip")})
+    reply = server.ask(SECTORS, headers={"If-None-Match": tag, **accept_encoding("gzip")})
 
-    assert (again.status, again.headers["Content-Encoding"]) == (200, "gzip")
+    assert (reply.status, reply.headers["Content-Encoding"]) == (200, "gzip")
 
 
-def test_a_short_answer_is_compressed_only_for_who_refuses_it_plain(served: Served) -> None:
+def test_a_short_answer_is_compressed_only_if_the_client_refuses_a_plain_one(
+    server: Server,
+) -> None:
     path = f"{SEARCH}&q=zzzz"
-    assert len(served.ask(path).body) < compression.SHORTEST
+    assert len(server.ask(path).body) < compression.SHORTEST
 
-    assert "Content-Encoding" not in served.ask(path, headers=codings("gzip")).headers
-    refusing = served.ask(path, headers=codings("gzip, identity;q=0"))
-    assert refusing.headers["Content-Encoding"] == "gzip"
+    assert "Content-Encoding" not in server.ask(path, headers=accept_encoding("gzip")).headers
+    reply = server.ask(path, headers=accept_encoding("gzip, identity;q=0"))
+    assert reply.headers["Content-Encoding"] == "gzip"
 
 
-def test_an_answer_with_a_secret_of_its_caller_is_not_compressed(served: Served) -> None:
-    """BREACH: the length must not tell of a session or the token of a form"""
-    wanted = codings("gzip, zstd")
-    visitor, _ = member(served)
+def test_a_page_with_a_secret_of_its_caller_is_not_compressed(server: Server) -> None:
+    """BREACH: the length must not reveal a session or the token of a form"""
+    accepted = accept_encoding("gzip, zstd")
+    visitor, _ = sign_up_member(server)
 
-    bodies = [
-        served.ask("/connexion", headers=wanted),
-        served.ask("/inscription", headers=wanted),
-        served.ask("/compte", headers={**visitor._headers(), **wanted}),
-        served.ask("/", headers={**visitor._headers(), **wanted}),
+    replies = [
+        server.ask("/connexion", headers=accepted),
+        server.ask("/inscription", headers=accepted),
+        server.ask("/compte", headers={**visitor._headers(), **accepted}),
+        server.ask("/", headers={**visitor._headers(), **accepted}),
     ]
 
-    assert all(len(one.body) > 500 and "no-store" in one.headers["Cache-Control"] for one in bodies)
-    assert not [one.headers for one in bodies if "Content-Encoding" in one.headers]
-    assert "Content-Encoding" in served.ask("/", headers=wanted).headers
+    assert all(
+        len(reply.body) > 500 and "no-store" in reply.headers["Cache-Control"] for reply in replies
+    )
+    assert not [reply.headers for reply in replies if "Content-Encoding" in reply.headers]
+    assert "Content-Encoding" in server.ask("/", headers=accepted).headers
 
 
 @pytest.mark.parametrize("coding", ["gzip", "zstd"])
-def test_the_account_is_compressed_like_every_answer_of_the_api(
-    served: Served, coding: str
+def test_the_account_is_compressed_like_other_answers_of_the_api(
+    server: Server, coding: str
 ) -> None:
-    """X0.5; a key is sent by the caller alone, and no text of a request is in the body"""
-    headers = served.customer("data").headers
-    plain = served.ask("/api/v1/compte", headers=headers)
-    packed = served.ask("/api/v1/compte", headers=headers | codings(coding))
-    head = served.ask("/api/v1/compte", "HEAD", headers=headers | codings(coding))
+    """X0.5: only the caller sends the key, and the body repeats no text of the request"""
+    headers = server.customer("data").headers
+    plain = server.ask("/api/v1/compte", headers=headers)
+    compressed = server.ask("/api/v1/compte", headers=headers | accept_encoding(coding))
+    head = server.ask("/api/v1/compte", "HEAD", headers=headers | accept_encoding(coding))
 
-    assert packed.headers["Content-Encoding"] == head.headers["Content-Encoding"] == coding
-    assert packed.headers["Cache-Control"] == plain.headers["Cache-Control"] == "no-store"
-    assert decoded(packed.headers, packed.body) == plain.body
-    assert len(packed.body) < len(plain.body) * 0.7
+    assert compressed.headers["Content-Encoding"] == head.headers["Content-Encoding"] == coding
+    assert compressed.headers["Cache-Control"] == plain.headers["Cache-Control"] == "no-store"
+    assert decode(compressed.headers, compressed.body) == plain.body
+    assert len(compressed.body) < len(plain.body) * 0.7
 
 
-def test_a_page_of_companies_is_a_fifth_and_whole(served: Served) -> None:
-    """Every company that a plan shows, through both codings"""
-    headers = served.customer("data").headers
-    plain = served.ask(f"{SEARCH}&limit=50", headers=headers)
-    zipped = served.ask(f"{SEARCH}&limit=50", headers=headers | codings("gzip"))
-    packed = served.ask(f"{SEARCH}&limit=50", headers=headers | codings("zstd"))
+def test_a_compressed_result_page_is_complete_and_under_a_third(server: Server) -> None:
+    """Complete in both codings, with all companies that the plan shows; under a third with gzip"""
+    headers = server.customer("data").headers
+    plain = server.ask(f"{SEARCH}&limit=50", headers=headers)
+    zipped = server.ask(f"{SEARCH}&limit=50", headers=headers | accept_encoding("gzip"))
+    compressed = server.ask(f"{SEARCH}&limit=50", headers=headers | accept_encoding("zstd"))
 
-    assert gzip.decompress(zipped.body) == zstandard.decompress(packed.body) == plain.body
+    assert gzip.decompress(zipped.body) == zstandard.decompress(compressed.body) == plain.body
     assert zipped.headers["Vary"] == "Authorization, Accept-Encoding"
     assert len(zipped.body) < len(plain.body) / 3
 
 
-def test_what_is_the_same_for_everybody_is_compressed_once(
-    served: Served, monkeypatch: pytest.MonkeyPatch
+def test_a_document_that_is_the_same_for_all_callers_is_compressed_once(
+    server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(body: bytes, level: int) -> bytes:
+        """A compressor that must not be called."""
         raise AssertionError("compressed again")
 
-    first = served.ask("/openapi.json", headers=codings("zstd"))
-    monkeypatch.setattr(compression, "_COMPRESS", {"zstd": refuse, "gzip": refuse})
+    first = server.ask("/openapi.json", headers=accept_encoding("zstd"))
+    monkeypatch.setattr(compression, "_COMPRESSORS", {"zstd": refuse, "gzip": refuse})
 
-    assert served.ask("/openapi.json", headers=codings("zstd")).body == first.body
+    assert server.ask("/openapi.json", headers=accept_encoding("zstd")).body == first.body
 
 
 @pytest.mark.parametrize(
@@ -157,24 +172,24 @@ def test_what_is_the_same_for_everybody_is_compressed_once(
      ("POST", "/api/mcp", b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}', 200)],
 )  # fmt: skip
 def test_errors_of_the_api_and_answers_to_tools_are_compressed(
-    served: Served, method: str, path: str, body: bytes | None, status: int
+    server: Server, method: str, path: str, body: bytes | None, status: int
 ) -> None:
     """X0.5"""
-    headers = served.customer("data").headers | {"Content-Type": "application/json"}
+    headers = server.customer("data").headers | {"Content-Type": "application/json"}
 
-    plain = served.ask(path, method, headers, body=body or b"")
-    packed = served.ask(path, method, {**headers, "Accept-Encoding": "gzip"}, body=body or b"")
+    plain = server.ask(path, method, headers, body=body or b"")
+    compressed = server.ask(path, method, {**headers, "Accept-Encoding": "gzip"}, body=body or b"")
 
-    assert (plain.status, packed.status, len(plain.body) > 1_000) == (status, status, True)
-    assert packed.headers["Content-Encoding"] == "gzip"
-    assert gzip.decompress(packed.body) == plain.body
-    assert "Accept-Encoding" in packed.headers["Vary"]
+    assert (plain.status, compressed.status, len(plain.body) > 1_000) == (status, status, True)
+    assert compressed.headers["Content-Encoding"] == "gzip"
+    assert gzip.decompress(compressed.body) == plain.body
+    assert "Accept-Encoding" in compressed.headers["Vary"]
 
 
-def test_the_answer_to_an_invalid_key_is_compressed(served: Served) -> None:
-    """X0.5: it repeats no text of the request"""
+def test_the_answer_to_an_invalid_key_is_compressed(server: Server) -> None:
+    """X0.5: the answer repeats no text of the request, so its length reveals no secret"""
     headers = {"Authorization": "Bearer soc_live_x"}
 
-    packed = served.ask("/api/v1/societes", headers=headers | codings("gzip"))
+    compressed = server.ask("/api/v1/societes", headers=headers | accept_encoding("gzip"))
 
-    assert (packed.status, packed.headers["Content-Encoding"]) == (401, "gzip")
+    assert (compressed.status, compressed.headers["Content-Encoding"]) == (401, "gzip")

@@ -14,21 +14,23 @@ from serve.contract.errors import ApiError
 from serve.features.matching import line_list
 from serve.http import body_reader
 from serve.observe.log import JsonLines
-from tests.serve.client import PATHS, Served, serving
+from tests.serve.client import DATA_PATHS, Server, run_server
+from tests.serve.processes import eventually
 from tests.serve.surfaces.site.visitor import FORM
 
 
-def test_84_labels_fit_into_a_request_line(served: Served) -> None:
+def test_the_labels_of_all_84_sectors_fit_into_a_request_line(server: Server) -> None:
     """F4"""
-    labels = [one["secteur"] for one in served.ask("/api/v1/secteurs").json["secteurs"]]
+    labels = [sector["secteur"] for sector in server.ask("/api/v1/secteurs").json["secteurs"]]
 
-    assert served.search(secteur="|".join(labels))["total"] == 40
+    # 41 companies of the test data, except the only one without a sector.
+    assert server.search(secteur="|".join(labels))["total"] == 40
 
 
-def test_a_request_line_of_64_kib_is_read_and_a_longer_one_is_414(served: Served) -> None:
+def test_a_request_line_of_64_kib_is_read_and_a_longer_one_is_414(server: Server) -> None:
     """F4, G7"""
-    assert served.ask("/api/v1/societes?q=" + "a" * 60_000).code == "parametre_invalide"
-    reply = served.ask("/api/v1/societes?q=" + "a" * 66_000)
+    assert server.ask("/api/v1/societes?q=" + "a" * 60_000).code == "parametre_invalide"
+    reply = server.ask("/api/v1/societes?q=" + "a" * 66_000)
 
     assert (reply.status, reply.code) == (414, "uri_trop_longue")
     assert reply.headers["X-Request-Id"]
@@ -36,7 +38,7 @@ def test_a_request_line_of_64_kib_is_read_and_a_longer_one_is_414(served: Served
 
 
 @pytest.mark.parametrize(
-    "sent",
+    "request_bytes",
     [
         b"GET /api/v1/pays HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost : a\r\n\r\n",
@@ -45,9 +47,11 @@ def test_a_request_line_of_64_kib_is_read_and_a_longer_one_is_414(served: Served
         b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 9_000 + b"\r\n\r\n",
     ],
 )  # fmt: skip
-def test_what_is_not_http_gets_an_error_object_and_is_closed(served: Served, sent: bytes) -> None:
+def test_bytes_that_are_not_http_get_an_error_object_and_the_connection_closes(
+    server: Server, request_bytes: bytes
+) -> None:
     """§2.6, G7"""
-    head, _, body = raw(served, sent).partition(b"\r\n\r\n")
+    head, _, body = exchange(server, request_bytes).partition(b"\r\n\r\n")
 
     assert b" 400 " in head.splitlines()[0] or b" 414 " in head.splitlines()[0]
     assert b"X-Request-Id: " in head
@@ -58,10 +62,10 @@ def test_what_is_not_http_gets_an_error_object_and_is_closed(served: Served, sen
     "line",
     ["CONNECT example.org:443", "CONNECT /api/v1/pays", "BREW /api/v1/pays", "BREW /", "get /docs"],
 )
-def test_a_method_that_is_nowhere_allowed_is_405(served: Served, line: str) -> None:
+def test_a_method_that_no_route_allows_is_405(server: Server, line: str) -> None:
     """G3"""
-    head, _, body = raw(
-        served, f"{line} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode()
+    head, _, body = exchange(
+        server, f"{line} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode()
     ).partition(b"\r\n\r\n")
 
     assert b" 405 " in head.splitlines()[0]
@@ -71,37 +75,39 @@ def test_a_method_that_is_nowhere_allowed_is_405(served: Served, line: str) -> N
 
 @pytest.mark.parametrize("path", ["/api/v1/pays", "/", "/rien", "/api/mcp"])
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_an_expectation_that_is_not_known_is_417(served: Served, method: str, path: str) -> None:
+def test_an_unknown_expectation_is_417(server: Server, method: str, path: str) -> None:
     """RFC 9110 §10.1.1"""
     line = f"{method} {path} HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 0\r\n"
 
-    head, _, body = raw(served, f"{line}Expect: 200-ok\r\n\r\n".encode()).partition(b"\r\n\r\n")
-    known = raw(served, f"{line}Expect: 100-Continue\r\n\r\n".encode())
+    head, _, body = exchange(server, f"{line}Expect: 200-ok\r\n\r\n".encode()).partition(
+        b"\r\n\r\n"
+    )
+    accepted = exchange(server, f"{line}Expect: 100-Continue\r\n\r\n".encode())
 
     assert b" 417 " in head.splitlines()[0]
     assert json.loads(body)["erreur"]["code"] == "attente_refusee"
-    assert b" 417 " not in known.splitlines()[0]
+    assert b" 417 " not in accepted.splitlines()[0]
 
 
 @pytest.mark.parametrize("target", ["GET /api/v%31/pays", "GET /%61pi/v1/x", "OPTIONS /api/v%31/x"])
-def test_an_escaped_path_is_open_to_all_too(served: Served, target: str) -> None:
+def test_an_escaped_path_is_open_to_all_origins_too(server: Server, target: str) -> None:
     """G2"""
     sent = f"{target} HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n".encode()
 
-    assert b"\r\nAccess-Control-Allow-Origin: *\r\n" in raw(served, sent)
+    assert b"\r\nAccess-Control-Allow-Origin: *\r\n" in exchange(server, sent)
 
 
 @pytest.mark.parametrize(
-    ("sent", "named", "remedy"),
+    ("request_text", "parameter", "remedy"),
     [
         ("GET /api/v1/societes?q=société HTTP/1.1\r\nHost: a\r\n\r\n", "requête", "%XX"),
         (
             f"GET / HTTP/1.1\r\nHost: a\r\nX: {'a' * 9_000}\r\n\r\n",
             "en-tête",
-            "8192 octets en un seul ; raccour",
+            "il a plus de 8192 octets ; raccour",
         ),
-        ("hello\r\n\r\n", "requête", "hello n'est pas du HTTP/1.1 lisible ; envoyez du HTTP/1.1"),
-        ("\x16\x03\x01\r\n\r\n", "requête", "https:// seulement là où TLS est parlé"),
+        ("hello\r\n\r\n", "requête", "hello n'est pas du HTTP/1.1 valide ; envoyez du HTTP/1.1"),
+        ("\x16\x03\x01\r\n\r\n", "requête", "https:// seulement si ce port accepte TLS"),
         (
             "GET / HTTP/1.1\r\nAuthorization: sec\x01ret\r\n\r\n",
             "requête",
@@ -109,18 +115,19 @@ def test_an_escaped_path_is_open_to_all_too(served: Served, target: str) -> None
         ),
     ],
 )
-def test_what_is_almost_http_is_told_what_to_mend(
-    served: Served, sent: str, named: str, remedy: str
+def test_the_error_of_an_unreadable_request_names_the_remedy(
+    server: Server, request_text: str, parameter: str, remedy: str
 ) -> None:
-    _, _, body = raw(served, sent.encode()).partition(b"\r\n\r\n")
+    _, _, body = exchange(server, request_text.encode()).partition(b"\r\n\r\n")
 
     answer = json.loads(body)
-    assert (answer["erreur"]["code"], answer["parametre"]) == ("parametre_invalide", named)
+    assert (answer["erreur"]["code"], answer["parametre"]) == ("parametre_invalide", parameter)
     assert remedy in answer["erreur"]["message"]
-    assert "ret" not in answer["erreur"]["message"]  # the value of a header may be a key
+    # "ret" is the end of the value of Authorization: a message must not repeat a header, which may hold a key.
+    assert "ret" not in answer["erreur"]["message"]
 
 
-def test_bytes_outside_ascii_in_a_request_line_never_break_the_server(served: Served) -> None:
+def test_bytes_outside_ascii_in_a_request_line_never_break_the_server(server: Server) -> None:
     for line in (
         b"/api/v1/societes?q=\xff",
         b"/api/v1/societes/FR/\xff\xfe",
@@ -129,80 +136,100 @@ def test_bytes_outside_ascii_in_a_request_line_never_break_the_server(served: Se
         b"/?\xff",
     ):
         sent = b"GET " + line + b" HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
-        status = int(raw(served, sent).split(b" ", 2)[1])
+        status = int(exchange(server, sent).split(b" ", 2)[1])
         assert status in (400, 404)
 
 
-def test_an_absolute_request_target_is_understood(served: Served) -> None:
-    """RFC 9112 §3.2.2: and the host in it is not believed"""
+def test_an_absolute_request_target_is_understood(server: Server) -> None:
+    """RFC 9112 §3.2.2: the host in the target is ignored"""
     sent = b"GET http://ailleurs.example/healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n"
 
-    answer = raw(served, sent)
+    answer = exchange(server, sent)
 
     assert b" 200 " in answer.splitlines()[0]
     assert b"ailleurs" not in answer
 
 
-def test_bodies_that_arrive_at_once_have_a_bound_together(
-    served: Served, monkeypatch: pytest.MonkeyPatch
+def test_bodies_that_arrive_at_once_share_a_limit(
+    server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """R13: the room of a body is given back, whatever becomes of it"""
-    kind = {"Content-Type": "application/json"}
-    room = 1_000
+    """R13: the memory of a body is released, also after a refusal"""
+    json_header = {"Content-Type": "application/json"}
+    room = 1_000  # bytes
     monkeypatch.setattr(body_reader, "MOST_AT_ONCE", room)
 
     refused = [
-        served.ask("/api/v1/rapprochement", "POST", kind, body=b" " * (room + 1)) for _ in range(2)
+        server.ask("/api/v1/rapprochement", "POST", json_header, body=b" " * (room + 1))
+        for _ in range(2)
     ]
-    taken = served.ask("/api/v1/rapprochement", "POST", kind, body=b" " * room)
+    accepted = server.ask("/api/v1/rapprochement", "POST", json_header, body=b" " * room)
 
-    assert [(one.status, one.code) for one in refused] == [(503, "indisponible")] * 2
-    assert (taken.status, taken.code) == (400, "corps_invalide")
+    assert [(reply.status, reply.code) for reply in refused] == [(503, "indisponible")] * 2
+    assert (accepted.status, accepted.code) == (400, "corps_invalide")
 
 
-@pytest.mark.parametrize(("size", "status"), [(100, b"400"), (1_000, b"403")])
-def test_a_file_has_time_as_long_as_it_keeps_coming(
-    served: Served, monkeypatch: pytest.MonkeyPatch, size: int, status: bytes
+@pytest.mark.parametrize(("chunk_bytes", "status"), [(100, b"400"), (1_000, b"403")])
+def test_a_file_has_more_time_while_its_chunks_keep_arriving(
+    server: Server, monkeypatch: pytest.MonkeyPatch, chunk_bytes: int, status: bytes
 ) -> None:
-    """R13: five pieces take longer than BODY_SECONDS in all; small ones are 400.
+    """R13: the chunks together take longer than BODY_SECONDS; chunks that are too small are 400.
 
-    The whole form is 403, as a form without its token.
+    The complete form is 403, because it has no token.
     """
     monkeypatch.setattr(body_reader, "BODY_SECONDS", 1.0)
     monkeypatch.setattr(body_reader, "FILE_BYTES", 1_000)
-    part = '--b\r\nContent-Disposition: form-data; name="liste"; filename="a.csv"\r\n\r\nnom\r\n'
-    pieces = [part, *(["\n" * size] * 5), "\r\n--b--\r\n"]
-    length = sum(map(len, pieces))
-    kind = "Content-Type: multipart/form-data; boundary=b"
-    head = f"POST /rapprochement HTTP/1.1\r\nHost: a\r\n{kind}\r\nContent-Length: {length}\r\n\r\n"
-    with socket.create_connection(("127.0.0.1", served.port), timeout=20) as connection:
+    part_head = (
+        '--b\r\nContent-Disposition: form-data; name="liste"; filename="a.csv"\r\n\r\nnom\r\n'
+    )
+    chunks = [part_head, *(["\n" * chunk_bytes] * 5), "\r\n--b--\r\n"]
+    length = sum(map(len, chunks))
+    type_header = "Content-Type: multipart/form-data; boundary=b"
+    head = f"POST /rapprochement HTTP/1.1\r\nHost: a\r\n{type_header}\r\nContent-Length: {length}\r\n\r\n"
+    with socket.create_connection(("127.0.0.1", server.port), timeout=120) as connection:
         connection.sendall(head.encode())
         with contextlib.suppress(ConnectionError):
-            for piece in pieces:
-                connection.sendall(piece.encode())
+            for chunk in chunks:
+                connection.sendall(chunk.encode())
                 time.sleep(0.2)
         answer = connection.recv(65_536)
 
     assert answer.split(b" ")[1] == status
 
 
-def test_the_room_of_a_body_is_taken_until_its_answer(
-    served: Served, monkeypatch: pytest.MonkeyPatch
+def test_a_body_counts_as_memory_until_its_answer(
+    server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A list that waits to be matched is still in memory: it counts until then"""
-    taken = []
+    """A list that waits to be matched is still in memory"""
+    sizes = []
 
-    def watched(_raw: bytes, _names: object) -> NoReturn:
-        taken.append(body_reader._BodyMemory._taken)
+    def record_size(_raw: bytes, _names: object) -> NoReturn:
+        """Read no list, but record the memory that all bodies take at this moment."""
+        sizes.append(body_reader._BodyMemory._taken)
         raise ApiError("corps_invalide", "liste_vide")
 
-    before = body_reader._BodyMemory._taken
-    monkeypatch.setattr(line_list, "read", watched)
-    kind = {"Content-Type": "application/json"}
-    served.ask("/api/v1/rapprochement", "POST", kind, body=b" " * 1_000)
+    taken_before = body_reader._BodyMemory._taken
+    monkeypatch.setattr(line_list, "read", record_size)
+    json_header = {"Content-Type": "application/json"}
+    server.ask("/api/v1/rapprochement", "POST", json_header, body=b" " * 1_000)
 
-    assert taken == [before + 1_000]
-    assert body_reader._BodyMemory._taken == before
+    assert sizes == [taken_before + 1_000]
+    assert body_reader._BodyMemory._taken == taken_before
+
+
+def test_a_client_that_disconnects_before_the_end_of_its_body_is_logged_as_400(
+    server: Server,
+) -> None:
+    """It announces 50 bytes and sends none"""
+    lines_before = len(server.lines)
+    with socket.create_connection(("127.0.0.1", server.port), 20) as client:
+        client.sendall(
+            b"POST /api/v1/rapprochement HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+            b"Expect: 100-continue\r\nContent-Length: 50\r\n\r\n"
+        )
+        assert client.recv(100).startswith(b"HTTP/1.1 100 ")
+    assert eventually(lambda: len(server.lines) > lines_before)
+
+    assert json.loads(server.lines[lines_before])["status"] == 400
 
 
 @pytest.mark.parametrize(
@@ -217,11 +244,11 @@ def test_the_room_of_a_body_is_taken_until_its_answer(
     ],
     ids=["empty", "preamble", "no end", "no name", "many headers", "many parts"],
 )
-def test_a_form_that_no_browser_sends_is_refused(served: Served, body: bytes) -> None:
-    """A form begins with its boundary, and has few parts with a name"""
+def test_a_form_that_no_browser_sends_is_refused(server: Server, body: bytes) -> None:
+    """A form begins with its boundary and has few parts, each with a name"""
     kind = {"Content-Type": "multipart/form-data; boundary=b"}
 
-    reply = served.ask("/rapprochement", "POST", kind, body=body)
+    reply = server.ask("/rapprochement", "POST", kind, body=body)
 
     assert (reply.status, reply.code) == (400, "corps_invalide")
     assert "multipart/form-data" in reply.json["erreur"]["message"]
@@ -235,65 +262,62 @@ def test_a_form_that_no_browser_sends_is_refused(served: Served, body: bytes) ->
         ("/api/v1/reconciliation", FORM),
     ],
 )
-def test_an_empty_body_is_answered_alike_each_time(served: Served, path: str, kind: str) -> None:
-    """The requests of a process that have no body share one reader of aiohttp"""
-    replies = [served.ask(path, "POST", {"Content-Type": kind}, body=b"") for _ in range(3)]
+def test_an_empty_body_gets_the_same_status_each_time(server: Server, path: str, kind: str) -> None:
+    """In a process, all requests without a body share one reader of aiohttp, so the first must not change it"""
+    replies = [server.ask(path, "POST", {"Content-Type": kind}, body=b"") for _ in range(3)]
 
     assert len({reply.status for reply in replies}) == 1
     assert not [reply for reply in replies if b"chunked" in reply.body]
 
 
 @pytest.mark.parametrize("path", ["/api/v1/rapprochement", "/api/v1/reconciliation"])
-def test_a_caller_without_a_key_sends_a_small_body(served: Served, path: str) -> None:
-    """Two lines of it are answered; the error says what a key permits"""
+def test_a_visitor_may_send_only_a_small_body(server: Server, path: str) -> None:
+    """A visitor matches two lines at most; the error also names the limit of a customer"""
     kind = "application/json" if path.endswith("rapprochement") else FORM
-    body = b" " * 65_537
-    visitor = served.ask(path, "POST", {"Content-Type": kind}, body=body)
-    keyed = {**served.customer("free").headers, "Content-Type": kind}
+    body = b" " * 65_537  # one byte too many
+    visitor = server.ask(path, "POST", {"Content-Type": kind}, body=body)
+    customer_headers = {**server.customer("free").headers, "Content-Type": kind}
 
     assert (visitor.status, visitor.code) == (413, "corps_trop_grand")
     assert "65536" in visitor.json["erreur"]["message"]
     assert "1048576" in visitor.json["erreur"]["message"]
-    assert served.ask(path, "POST", keyed, body=body).status in (200, 400)
+    assert server.ask(path, "POST", customer_headers, body=body).status in (200, 400)
 
 
-def test_a_query_string_has_so_many_parameters(served: Served) -> None:
-    few = "ids=FR:552100554&" * 1_000 + "q=&" * 1_047 + "q="
-    many = served.ask(f"/api/v1/societes?{'q=&' * 2_048}q=")
+def test_a_query_string_has_at_most_2048_parameters(server: Server) -> None:
+    # 1,000 + 1,047 + 1 parameters.
+    longest = "ids=FR:552100554&" * 1_000 + "q=&" * 1_047 + "q="
+    reply = server.ask(f"/api/v1/societes?{'q=&' * 2_048}q=")
 
-    assert served.ask(f"/api/v1/societes?{few}").status == 200
-    assert (many.status, many.code) == (400, "parametre_invalide")
-    assert "2049 paramètres, 2048 au plus" in many.json["erreur"]["message"]
+    assert server.ask(f"/api/v1/societes?{longest}").status == 200
+    assert (reply.status, reply.code) == (400, "parametre_invalide")
+    assert "2049 paramètres, 2048 au plus" in reply.json["erreur"]["message"]
 
 
-def test_what_follows_an_answer_is_read_for_a_second_at_most(served: Served) -> None:
-    """A client that goes on sending after 413 is cut off"""
+def test_a_client_that_goes_on_sending_after_a_413_is_disconnected(server: Server) -> None:
+    """After its error the server reads the body for a second at most"""
     head = (
         b"POST /api/v1/rapprochement HTTP/1.1\r\nHost: a\r\n"
         b"Content-Type: application/json\r\nContent-Length: 99999999\r\n\r\n"
     )
-    with socket.create_connection(("127.0.0.1", served.port), 20) as client:
+    with socket.create_connection(("127.0.0.1", server.port), 120) as client:
         client.sendall(head)
-        started = time.monotonic()
         assert b" 413 " in client.recv(65_536)
-        try:
-            while time.monotonic() < started + 9:
+        until = time.monotonic() + 30  # the second, and time enough for a busy machine
+        with pytest.raises(OSError):
+            while time.monotonic() < until:
                 client.sendall(b" " * 1_000)
                 time.sleep(0.05)
-        except OSError:
-            pass
-        seconds = time.monotonic() - started
-
-    assert seconds < 5
 
 
-def test_a_fault_of_ours_is_500_with_an_id_and_a_logged_traceback(
-    served: Served, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+def test_an_exception_is_500_with_an_id_and_a_logged_traceback(
+    server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """G7"""
+    # The route calls None, which raises a TypeError.
     monkeypatch.setattr("serve.features.search.societes.search_within", None)
 
-    reply = served.ask("/api/v1/societes", headers={"X-Request-Id": "panne-1"})
+    reply = server.ask("/api/v1/societes", headers={"X-Request-Id": "panne-1"})
 
     assert (reply.status, reply.code) == (500, "erreur_interne")
     assert "panne-1" in reply.json["erreur"]["message"]
@@ -303,12 +327,12 @@ def test_a_fault_of_ours_is_500_with_an_id_and_a_logged_traceback(
 
 
 def test_without_a_generation_data_is_503_and_the_process_lives(tmp_path: Path) -> None:
-    """G9, G10"""
-    with serving(tmp_path) as served:
-        replies = [served.ask(path) for path in [*PATHS, "/readyz"]]
-        alive = served.ask("/healthz")
-        unknown = served.ask("/api/v1/inconnue")
-        refused = served.ask("/api/v1/societes", headers={"Authorization": "Bearer x"})
+    """G9, G10: an unknown path stays 404, and even an invalid key gets the 503"""
+    with run_server(tmp_path) as server:
+        replies = [server.ask(path) for path in [*DATA_PATHS, "/readyz"]]
+        alive = server.ask("/healthz")
+        unknown = server.ask("/api/v1/inconnue")
+        refused = server.ask("/api/v1/societes", headers={"Authorization": "Bearer x"})
 
     assert {(reply.status, reply.code) for reply in replies} == {(503, "indisponible")}
     assert all(int(reply.headers["Retry-After"]) > 0 for reply in replies)
@@ -317,20 +341,20 @@ def test_without_a_generation_data_is_503_and_the_process_lives(tmp_path: Path) 
     assert (unknown.status, refused.status) == (404, 503)
 
 
-def test_a_server_that_has_stopped_listens_no_more(tmp_path: Path) -> None:
-    with serving(tmp_path) as served:
-        served.ask("/healthz")
+def test_a_stopped_server_does_not_listen(tmp_path: Path) -> None:
+    with run_server(tmp_path) as server:
+        server.ask("/healthz")
 
     with pytest.raises(ConnectionRefusedError):
-        served.ask("/healthz")
+        server.ask("/healthz")
 
 
-def raw(served: Served, sent: bytes) -> bytes:
-    """Whatever the server says to these bytes, until it closes."""
-    with closing(socket.create_connection(("127.0.0.1", served.port), timeout=10)) as connection:
-        connection.sendall(sent)
-        connection.settimeout(10)
+def exchange(server: Server, request_bytes: bytes) -> bytes:
+    """Send bytes; return all bytes of the reply, until the server closes the connection."""
+    with closing(socket.create_connection(("127.0.0.1", server.port), timeout=120)) as connection:
+        connection.sendall(request_bytes)
+        connection.settimeout(120)
         received = b""
-        while piece := connection.recv(65_536):
-            received += piece
+        while chunk := connection.recv(65_536):
+            received += chunk
         return received

@@ -1,4 +1,4 @@
-"""Random requests: each response is one of the contract's, never a 500 (B, E1, G7)."""
+"""Random requests: each response is a response of the contract, never a 500 (B, E1, G7)."""
 
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -10,16 +10,16 @@ from hypothesis import strategies as st
 from serve.contract import parameters
 from shards.query import ORDERS, STATES
 from tests.serve.access.test_envelope import ENVELOPE
-from tests.serve.client import Served
+from tests.serve.client import Server
 from tests.serve.world import COUNTRIES, IT, TWO_SECTORS_LABEL
 
-# The server is one for all examples: nothing that is sent may change it.
-shared = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+# All examples use the same server, which no request may change.
+one_server = settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 numbers = st.integers(-10, 2_000).map(str) | st.floats().map(repr) | st.sampled_from(
     ["1e308", "-1e308", "9" * 40, "-" + "9" * 40, "2147483648", "0.5", ""]
 )  # fmt: skip
-good: dict[str, st.SearchStrategy[str]] = {
+likely_values: dict[str, st.SearchStrategy[str]] = {
     "pays": st.lists(st.sampled_from([*COUNTRIES, "GB", "fr", ""])).map(",".join),
     "secteur": st.lists(st.sampled_from([IT, "edition", "ASSURANCE"])).map("|".join),
     "sous_secteur": st.sampled_from([TWO_SECTORS_LABEL, "Édition", ""]),
@@ -37,45 +37,45 @@ good: dict[str, st.SearchStrategy[str]] = {
 }
 SEARCH = parameters.names(parameters.SEARCH)
 searches = st.fixed_dictionaries(
-    {}, optional={name: good.get(name, numbers) for name in SEARCH}
+    {}, optional={name: likely_values.get(name, numbers) for name in SEARCH}
 ) | st.dictionaries(st.sampled_from(SEARCH) | st.text(max_size=5), st.text(max_size=20))
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=70)
 
 
-@shared
+@one_server
 @given(params=searches)
 @example(params={"q": "\x00", "ca_min": "1e308", "effectif_min": "9" * 40, "offset": "9" * 40})
-def test_any_search_is_answered_or_refused(served: Served, params: dict[str, str]) -> None:
+def test_any_search_is_answered_or_refused(server: Server, params: dict[str, str]) -> None:
     """B"""
-    reply = served.ask(f"/api/v1/societes?{urlencode(params, errors='replace')}")
+    reply = server.ask(f"/api/v1/societes?{urlencode(params, errors='replace')}")
 
     assert reply.status in (200, 400)
     if reply.status == 200:
-        # X9, X2, X4
-        further = ("pays_sans_donnees", "ids_inconnus", "noms_trouves", "vouliez_vous_dire",
+        # An answer has these keys only in some cases (X9, X2, X4).
+        optional_keys = ("pays_sans_donnees", "ids_inconnus", "noms_trouves", "vouliez_vous_dire",
                    "activites_comprises", "recherches_proposees")  # fmt: skip
-        found = [name for name in further if name in reply.json]
-        assert list(reply.json) == [*ENVELOPE, *found]
+        sent_keys = [name for name in optional_keys if name in reply.json]
+        assert list(reply.json) == [*ENVELOPE, *sent_keys]
     else:
         assert reply.code
 
 
-@shared
+@one_server
 @given(raw=st.binary(max_size=60))
-def test_any_bytes_in_a_query_string_are_answered_or_refused(served: Served, raw: bytes) -> None:
+def test_any_bytes_in_a_query_string_are_answered_or_refused(server: Server, raw: bytes) -> None:
     """B"""
-    assert served.ask(f"/api/v1/societes?{quote(raw, safe='=&%+')}").status in (200, 400)
+    assert server.ask(f"/api/v1/societes?{quote(raw, safe='=&%+')}").status in (200, 400)
 
 
-@shared
+@one_server
 @given(iso=text, identifier=text)
 @example(iso="FR", identifier="552100554")
 @example(iso="FR", identifier="..")
 @example(iso="\ufffd", identifier="\x00")
-def test_any_record_is_answered_or_refused(served: Served, iso: str, identifier: str) -> None:
+def test_any_record_is_answered_or_refused(server: Server, iso: str, identifier: str) -> None:
     """E1"""
     path = f"/api/v1/societes/{quote(iso, safe='')}/{quote(identifier, safe='')}"
-    body: Any = served.ask(path)
+    reply: Any = server.ask(path)
 
-    assert body.status in (200, 400, 404)
-    assert orjson.loads(body.body)
+    assert reply.status in (200, 400, 404)
+    assert orjson.loads(reply.body)

@@ -3,9 +3,9 @@
 import orjson
 import pytest
 
-from tests.serve.client import REFUSED, Served
+from tests.serve.client import REFUSED_PATHS, Server
 
-WRONG = "/api/v1/societes?pays=XX"
+WRONG_COUNTRY = "/api/v1/societes?pays=XX"
 
 
 @pytest.mark.parametrize(
@@ -16,10 +16,10 @@ WRONG = "/api/v1/societes?pays=XX"
         ("en;q=0", "fr"), ("en;q=x, fr;q=0.1", "fr"),
     ],
 )  # fmt: skip
-def test_an_error_speaks_the_language_that_is_liked_best(
-    served: Served, header: str | None, lang: str
+def test_an_error_is_in_the_preferred_language(
+    server: Server, header: str | None, lang: str
 ) -> None:
-    reply = served.ask(WRONG, headers={} if header is None else {"Accept-Language": header})
+    reply = server.ask(WRONG_COUNTRY, headers={} if header is None else {"Accept-Language": header})
 
     words = {"fr": "Pays inconnu : XX.", "en": "Unknown country: XX."}
     assert reply.json["erreur"]["message"].startswith(words[lang])
@@ -28,9 +28,9 @@ def test_an_error_speaks_the_language_that_is_liked_best(
     assert reply.headers["Vary"] == "Accept-Language, Accept-Encoding"
 
 
-@pytest.mark.parametrize("path", [*REFUSED, "/api/v1/compte", "/nulle/part"])
-def test_only_the_message_depends_on_the_language(served: Served, path: str) -> None:
-    french, english = served.ask(path), served.ask(path, headers={"Accept-Language": "en"})
+@pytest.mark.parametrize("path", [*REFUSED_PATHS, "/api/v1/compte", "/nulle/part"])
+def test_only_the_message_depends_on_the_language(server: Server, path: str) -> None:
+    french, english = server.ask(path), server.ask(path, headers={"Accept-Language": "en"})
 
     assert english.status == french.status
     assert english.headers["Content-Language"] == "en"
@@ -40,40 +40,41 @@ def test_only_the_message_depends_on_the_language(served: Served, path: str) -> 
     assert bodies[0] == bodies[1]
 
 
-def test_errors_beside_data_speak_it_too(served: Served) -> None:
-    """A1, D10: a refused key, credits that are used up"""
+def test_the_error_of_an_invalid_key_is_in_the_preferred_language(server: Server) -> None:
+    """A1; the errors of D10 are in test_credits.py"""
     headers = {"Authorization": "Bearer soc_live_x", "Accept-Language": "en"}
 
-    reply = served.ask("/api/v1/societes", headers=headers)
+    reply = server.ask("/api/v1/societes", headers=headers)
 
     assert reply.json["erreur"]["message"].startswith("Invalid or revoked API key")
     assert (reply.status, reply.headers["Content-Language"]) == (401, "en")
-    wrong = served.ask(WRONG, headers=headers).json["erreur"]["message"]
-    assert "Besides: Unknown country: XX" in wrong
+    message = server.ask(WRONG_COUNTRY, headers=headers).json["erreur"]["message"]
+    assert "Also: Unknown country: XX" in message
 
 
-def test_a_visitor_is_told_in_it_why_there_are_no_statements(served: Served) -> None:
+def test_the_reason_for_missing_statements_is_in_the_preferred_language(server: Server) -> None:
     """X0, A6"""
     path, english = "/api/v1/societes/FR/552100554", {"Accept-Language": "en"}
-    known = {"If-None-Match": served.ask(path).headers["ETag"]}
+    conditional = {"If-None-Match": server.ask(path).headers["ETag"]}
 
-    reply = served.ask(path, headers=english | known)
+    reply = server.ask(path, headers=english | conditional)
 
-    assert reply.status == 200  # the tag of the French record is not its
+    assert reply.status == 200  # the French record has another tag
     assert reply.json["comptes_message"].startswith(
         "Financial statements are served to calls with a key"
     )
     assert reply.headers["Content-Language"] == "en"
     assert reply.headers["Vary"] == "Authorization, Accept-Language, Accept-Encoding"
-    refused = served.ask(path, headers=english | {"Authorization": "Bearer soc_live_x"})
+    refused = server.ask(path, headers=english | {"Authorization": "Bearer soc_live_x"})
     assert (refused.status, refused.json["comptes_message"]) == (401, reply.json["comptes_message"])
     assert refused.headers["Vary"] == "Accept-Language, Accept-Encoding"
 
 
-def test_a_record_with_statements_is_the_same_in_both(served: Served) -> None:
-    path, key = "/api/v1/societes/FR/552100554", served.customer("data").headers
+def test_a_record_with_statements_is_the_same_in_both_languages(server: Server) -> None:
+    """It has no message in a language"""
+    path, key = "/api/v1/societes/FR/552100554", server.customer("data").headers
 
-    replies = [served.ask(path, headers={**key, "Accept-Language": lang}) for lang in ("fr", "en")]
+    replies = [server.ask(path, headers={**key, "Accept-Language": lang}) for lang in ("fr", "en")]
 
     assert replies[0].body == replies[1].body
     assert replies[0].headers["ETag"] == replies[1].headers["ETag"]
@@ -89,10 +90,12 @@ def test_a_record_with_statements_is_the_same_in_both(served: Served) -> None:
     ],
 )
 def test_a_request_whose_line_is_too_long_is_answered_in_its_language(
-    served: Served, size: int, language: str, message: str
+    server: Server, size: int, language: str, message: str
 ) -> None:
-    named = f"Accept-Language: {language}\r\n" if language else ""
-    answer = served.raw(f"GET /api/v1/societes?q={'x' * size} HTTP/1.1\r\nHost: a\r\n{named}\r\n")
+    header = f"Accept-Language: {language}\r\n" if language else ""
+    answer = server.send_raw(
+        f"GET /api/v1/societes?q={'x' * size} HTTP/1.1\r\nHost: a\r\n{header}\r\n"
+    )
 
     head, _, body = answer.partition(b"\r\n\r\n")
     assert b" 414 " in head.partition(b"\r\n")[0]
@@ -101,9 +104,9 @@ def test_a_request_whose_line_is_too_long_is_answered_in_its_language(
     assert orjson.loads(body)["erreur"]["message"].startswith(message)
 
 
-def test_a_request_line_without_an_end_is_answered_in_both(served: Served) -> None:
-    """X0.4: nothing of the answer depends on a header that nobody has read"""
-    answer = served.raw(f"GET /api/v1/societes?q={'x' * 300_000} HTTP/1.1\r\n")
+def test_a_request_line_without_an_end_is_answered_in_both_languages(server: Server) -> None:
+    """X0.4: the answer depends on no header, since no header was read"""
+    answer = server.send_raw(f"GET /api/v1/societes?q={'x' * 300_000} HTTP/1.1\r\n")
 
     head, _, body = answer.partition(b"\r\n\r\n")
     assert b" 414 " in head.partition(b"\r\n")[0]
@@ -115,9 +118,9 @@ def test_a_request_line_without_an_end_is_answered_in_both(served: Served) -> No
 
 
 def test_a_request_that_cannot_be_read_and_names_no_language_is_answered_in_french(
-    served: Served,
+    server: Server,
 ) -> None:
-    answer = served.raw("GET / HTTP/1.1\r\nHost : a\r\n\r\n")
+    answer = server.send_raw("GET / HTTP/1.1\r\nHost : a\r\n\r\n")
 
     assert b"Content-Language: fr\r\n" in answer
     assert b"Vary: Accept-Language\r\n" in answer
@@ -133,8 +136,10 @@ def test_a_request_that_cannot_be_read_and_names_no_language_is_answered_in_fren
     ],
     ids=["header", "blank", "version", "method"],
 )
-def test_the_language_is_read_where_the_rest_cannot_be(served: Served, request_head: str) -> None:
-    answer = served.raw(f"{request_head}\r\nACCEPT-LANGUAGE: de, en;q=0.5\r\nHost: a\r\n\r\n")
+def test_the_language_of_an_unreadable_request_is_still_read(
+    server: Server, request_head: str
+) -> None:
+    answer = server.send_raw(f"{request_head}\r\nACCEPT-LANGUAGE: de, en;q=0.5\r\nHost: a\r\n\r\n")
 
     assert answer.startswith(b"HTTP/1.1 4")
     assert b"Content-Language: en" in answer

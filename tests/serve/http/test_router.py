@@ -1,4 +1,4 @@
-"""Paths (G3)."""
+"""The operation of a path (G3)."""
 
 import pytest
 
@@ -9,7 +9,7 @@ _ROUTER = Router(PRODUCT.operations)
 
 
 @pytest.mark.parametrize(
-    ("raw", "name", "parts"),
+    ("raw", "name", "variables"),
     [
         ("/api/v1/pays", "pays", ()),
         ("/api/v1/pays/", "pays", ()),
@@ -34,20 +34,20 @@ _ROUTER = Router(PRODUCT.operations)
         ("/docs/start.js", "docs-file", ("start.js",)),
     ],
 )
-def test_a_path_leads_to_its_route(raw: str, name: str, parts: tuple[str, ...]) -> None:
+def test_a_path_leads_to_its_route(raw: str, name: str, variables: tuple[str, ...]) -> None:
     """G3, E2"""
-    found = _ROUTER.resolve(raw)
+    match = _ROUTER.resolve(raw)
 
-    assert found is not None
-    assert (found[0].name, found[1]) == (name, parts)
+    assert match is not None
+    assert (match[0].name, match[1]) == (name, variables)
 
 
-def test_a_segment_that_is_not_utf_8_holds_replacement_characters() -> None:
-    """E1: what aiohttp lets through as a lone surrogate could not be said in an error"""
-    found = _ROUTER.resolve("/api/v1/societes/\udcff/%FFa")
+def test_a_segment_that_is_not_utf_8_has_replacement_characters() -> None:
+    """E1: aiohttp passes such bytes as lone surrogates, which the text of an error cannot contain"""
+    match = _ROUTER.resolve("/api/v1/societes/\udcff/%FFa")
 
-    assert found is not None
-    assert found[1] == ("\ufffd", "\ufffda")
+    assert match is not None
+    assert match[1] == ("\ufffd", "\ufffda")
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_any_other_path_is_unknown(raw: str) -> None:
     assert _ROUTER.resolve(raw) is None
 
 
-def test_the_api_is_open_to_all_origins_and_the_rest_is_not() -> None:
+def test_only_paths_of_the_api_are_open_to_all_origins() -> None:
     """G2"""
     assert _ROUTER.open_to_all("/api/v1")
     assert _ROUTER.open_to_all("/api/v1/inconnue")

@@ -11,6 +11,7 @@ from serve.http.reply import request_id
 from serve.observe.log import JsonLines
 from serve.request.client_address import network_of
 
+# A redacted text must not contain KEY[9:], the part after the prefix `soc_live_`.
 KEY = "soc_live_" + "aB3" * 10 + "zzzzzz"
 
 
@@ -37,7 +38,7 @@ KEY = "soc_live_" + "aB3" * 10 + "zzzzzz"
         f"é%C3%A9%00soc_lien_{KEY[9:]}",
     ],
 )
-def test_no_key_passes(text: str) -> None:
+def test_a_key_in_any_encoding_is_redacted(text: str) -> None:
     """G11"""
     assert KEY[9:] not in redact(text)
     assert "…" in redact(text)
@@ -46,11 +47,11 @@ def test_no_key_passes(text: str) -> None:
 @pytest.mark.parametrize(
     "text", ["100 % societe", "/x?q=caf%C3%A9%20soci%25C3%25A9t%C3%A9", "%", "%zz%%"]
 )
-def test_a_text_without_a_key_stays(text: str) -> None:
+def test_a_text_without_a_key_does_not_change(text: str) -> None:
     assert redact(text) == text
 
 
-def test_an_encoded_key_takes_no_other_value_of_its_line_along() -> None:
+def test_only_the_encoded_key_of_a_line_is_replaced() -> None:
     line = f'{{"path": "/x", "query": {{"q": ["Lyon", "%2573oc_live_{KEY[9:]}"], "pays": ["FR"]}}}}'
 
     assert redact(line) == '{"path": "/x", "query": {"q": ["Lyon", "…"], "pays": ["FR"]}}'
@@ -73,12 +74,12 @@ def test_an_unknown_parameter_is_logged_without_its_value() -> None:
         ("unix", None),
     ],
 )
-def test_an_address_is_cut_to_its_network(address: str | None, network: str | None) -> None:
+def test_an_address_is_truncated_to_its_network(address: str | None, network: str | None) -> None:
     """G11"""
     assert network_of(address) == network
 
 
-def test_a_line_is_json_even_of_bytes_that_are_not_text() -> None:
+def test_a_line_is_json_even_if_bytes_are_not_text() -> None:
     record = logging.LogRecord("serve", logging.INFO, "", 0, "request", None, None)
     record.fields = {"path": "/\udcff", "query": {"q\udcff": ["\udcff", KEY]}, "status": 404}
 
@@ -93,8 +94,8 @@ def test_a_traceback_is_part_of_its_line() -> None:
     try:
         raise ValueError(KEY)
     except ValueError as error:
-        caught = (type(error), error, error.__traceback__)
-    record = logging.LogRecord("serve", logging.ERROR, "", 0, "failed", None, caught)
+        exception = (type(error), error, error.__traceback__)
+    record = logging.LogRecord("serve", logging.ERROR, "", 0, "failed", None, exception)
 
     text = JsonLines().format(record)
 
@@ -103,17 +104,17 @@ def test_a_traceback_is_part_of_its_line() -> None:
     assert "\n" not in text
 
 
-@pytest.mark.parametrize("given", ["abc-123", "req:7/a=", "A" * 128])
-def test_a_fit_request_id_is_kept(given: str) -> None:
+@pytest.mark.parametrize("value", ["abc-123", "req:7/a=", "A" * 128])
+def test_a_valid_request_id_is_kept(value: str) -> None:
     """G7"""
-    assert request_id(given) == given
+    assert request_id(value) == value
 
 
-@pytest.mark.parametrize("given", [None, "", "A" * 129, "a b", 'a"b', "é", "a\n"])
-def test_any_other_request_id_is_replaced(given: str | None) -> None:
+@pytest.mark.parametrize("value", [None, "", "A" * 129, "a b", 'a"b', "é", "a\n"])
+def test_any_other_request_id_is_replaced(value: str | None) -> None:
     """G7"""
-    made = request_id(given)
+    replacement = request_id(value)
 
-    assert made != given
-    assert request_id(made) == made
-    assert request_id(given) != made
+    assert replacement != value
+    assert request_id(replacement) == replacement
+    assert request_id(value) != replacement

@@ -1,4 +1,4 @@
-"""The health check of the image: a server, and a mirror, which listens nowhere."""
+"""The health check of the image, for a server and for a mirror, which has no port."""
 
 import argparse
 import os
@@ -17,9 +17,9 @@ import pytest
 from serve.process import health
 from shards.generations import pointer
 from shards.mirror import command as sync
-from tests.proof.tools import absent, need
+from tests.proof.tools import need, skip_or_fail
 from tests.quota.servers import free_port
-from tests.serve.processes import ROOT, children, eventually, line_of, started, stop
+from tests.serve.processes import ROOT, children, eventually, read_line, server_process, stop
 from tests.world import company, publish
 
 NOW = datetime.now(UTC)
@@ -29,43 +29,46 @@ CONTAINERFILE = ROOT / "serve" / "deploy" / "Containerfile"
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
+    """A published generation of one company."""
     publish(tmp_path / "source", [company("EE", "1", "Ännchen OÜ")])
     return tmp_path / "source"
 
 
-def mirror_of(data: Path, *options: str) -> Sequence[str]:
+def mirror_command(data: Path, *options: str) -> Sequence[str]:
+    """The command line of a mirror, which the health check reads."""
     return ["python", "-m", "shards", "sync", *options, "https://x.example/data", str(data)]
 
 
 def test_a_server_is_healthy_while_it_answers(source: Path) -> None:
+    """0 is healthy; a stopped worker does not answer, which is 1"""
     port = str(free_port())
-    with started(source, "--mirror", "--port", port) as process:
-        line_of(process)
-        init = Path(f"/proc/{process.pid}/cmdline")
-        running = health.main(init)
-        words = init.read_text().split("\0")
+    with server_process(source, "--mirror", "--port", port) as process:
+        read_line(process)
+        command_file = Path(f"/proc/{process.pid}/cmdline")
+        while_running = health.main(command_file)
+        command_words = command_file.read_text().split("\0")
         (worker,) = children(process.pid)
         os.kill(worker, signal.SIGSTOP)
-        hanging = health.main(init)
+        while_stopped = health.main(command_file)
         os.kill(worker, signal.SIGCONT)
         stop(process)
 
-    assert (running, hanging) == (0, 1)
-    assert "does not answer" in health.find_fault(words, {}, NOW)
+    assert (while_running, while_stopped) == (0, 1)
+    assert "does not answer" in health.find_fault(command_words, {}, NOW)
 
 
-def test_the_port_of_a_server_may_stand_in_the_environment() -> None:
+def test_the_port_of_a_server_may_be_in_the_environment() -> None:
     port = str(free_port())
 
-    said = health.find_fault(["python", "-m", "serve"], {"SOCIETES_PORT": port}, NOW)
+    fault = health.find_fault(["python", "-m", "serve"], {"SOCIETES_PORT": port}, NOW)
 
-    assert said.startswith(f"127.0.0.1:{port} does not answer")
+    assert fault.startswith(f"127.0.0.1:{port} does not answer")
 
 
 def test_a_mirror_that_never_found_its_source_is_not_healthy(tmp_path: Path) -> None:
-    said = health.find_fault(mirror_of(tmp_path, "--follow", "60"), {}, NOW)
+    fault = health.find_fault(mirror_command(tmp_path, "--follow", "60"), {}, NOW)
 
-    assert said == f"{tmp_path}: the source was never found"
+    assert fault == f"{tmp_path}: the source was never found"
 
 
 @pytest.mark.parametrize(
@@ -75,39 +78,48 @@ def test_a_mirror_that_never_found_its_source_is_not_healthy(tmp_path: Path) -> 
 def test_a_mirror_is_healthy_for_some_rounds_after_it_found_its_source(
     tmp_path: Path, follow: str, age: int, healthy: bool
 ) -> None:
+    """`follow` is the seconds between rounds, `age` the minutes since the last round: the limit is 3 rounds, and at
+    least 10 minutes.
+    """
     pointer.note_mirrored(tmp_path, NOW - age * MINUTE)
 
-    assert (health.find_fault(mirror_of(tmp_path, f"--follow={follow}"), {}, NOW) == "") is healthy
+    assert (
+        health.find_fault(mirror_command(tmp_path, f"--follow={follow}"), {}, NOW) == ""
+    ) is healthy
 
 
-def test_a_mirror_is_healthy_while_files_come(tmp_path: Path) -> None:
-    """The first round of a large base takes hours."""
-    part = tmp_path / ".mirror" / f"{'0' * 64}.part"
-    part.parent.mkdir()
-    part.touch()
-    for path in (part, part.parent):
-        os.utime(path, (NOW.timestamp(), NOW.timestamp()))  # NOW is that of the start of the tests
-    words = mirror_of(tmp_path, "--follow", "60")
+def test_a_mirror_is_healthy_while_it_receives_files(tmp_path: Path) -> None:
+    """The first round of a large source takes hours"""
+    partial_file = tmp_path / ".mirror" / f"{'0' * 64}.part"
+    partial_file.parent.mkdir()
+    partial_file.touch()
+    # Otherwise the files would be as new as this test, which can run minutes after NOW was set.
+    for path in (partial_file, partial_file.parent):
+        os.utime(path, (NOW.timestamp(), NOW.timestamp()))
+    command_words = mirror_command(tmp_path, "--follow", "60")
 
-    assert health.find_fault(words, {}, NOW + 5 * MINUTE) == ""
-    assert "the last sign" in health.find_fault(words, {}, NOW + 15 * MINUTE)
+    assert health.find_fault(command_words, {}, NOW + 5 * MINUTE) == ""
+    assert "the last sign" in health.find_fault(command_words, {}, NOW + 15 * MINUTE)
 
 
-def test_the_data_of_a_mirror_are_found_whatever_stands_before_them(tmp_path: Path) -> None:
-    """The switches are those that the command has."""
+def test_the_data_folder_of_a_mirror_may_follow_any_options(tmp_path: Path) -> None:
+    """So the health check must know which options of the command have no value"""
     parser = argparse.ArgumentParser()
     sync.COMMANDS["sync"][0](parser)
-    switches = [one.option_strings[0] for one in parser._actions if one.nargs == 0]
+    switches = [action.option_strings[0] for action in parser._actions if action.nargs == 0]
     pointer.note_mirrored(tmp_path, NOW)
 
     assert [name for name in switches if name != "-h"] == list(health._SWITCHES)
     options = ("--keep", "3", "--accept-old", "--public-key=key.pub", "--pays", "EE,UK")
-    assert health.find_fault(mirror_of(tmp_path, *options), {}, NOW) == ""
+    assert health.find_fault(mirror_command(tmp_path, *options), {}, NOW) == ""
 
 
 @contextmanager
-def as_first_process(command: Sequence[str]) -> Iterator[str]:
-    """Run a command as a container does, as process 1 of its own; its id here."""
+def run_as_first_process(command: Sequence[str]) -> Iterator[str]:
+    """Run a command as process 1 of a new namespace, as a container does.
+
+    The block receives the id of the parent of that process.
+    """
     unshare = need("unshare", "util-linux")
     with subprocess.Popen(
         [unshare, "--fork", "--pid", "--mount-proc", "--kill-child", *command], cwd=ROOT
@@ -119,39 +131,42 @@ def as_first_process(command: Sequence[str]) -> Iterator[str]:
 
 
 def test_the_check_of_the_image_follows_the_life_of_a_mirror(source: Path, tmp_path: Path) -> None:
-    """As process 1, as in a container; what the Containerfile says is run beside it."""
+    """The mirror is process 1, as in a container; the check of the Containerfile runs in its namespace."""
     (check,) = [
-        one for one in dockerfile.parse_file(str(CONTAINERFILE)) if one.cmd == "HEALTHCHECK"
+        command
+        for command in dockerfile.parse_file(str(CONTAINERFILE))
+        if command.cmd == "HEALTHCHECK"
     ]
     assert check.value[:2] == ("CMD", "python")
     enter = need("nsenter", "util-linux")
     data = tmp_path / "data"
     command = [sys.executable, "-m", "shards", "sync", str(source), str(data), "--follow", "0.2"]
-    with as_first_process(command) as pid:
-        if not eventually(lambda: pointer.mirrored_at(data) is not None):
-            reason = "no process can have a name space of its own here"
-            pytest.skip(reason) if os.geteuid() else absent(reason)
-        (first,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    with run_as_first_process(command) as pid:
+        if not eventually(lambda: pointer.last_mirror_time(data) is not None):
+            reason = "this machine allows no new process namespace"
+            pytest.skip(reason) if os.geteuid() else skip_or_fail(reason)
+        (mirror_pid,) = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
 
-        def asked() -> "subprocess.CompletedProcess[str]":
+        def run_check() -> "subprocess.CompletedProcess[str]":
+            """Run the health check in the namespace of the mirror."""
             return subprocess.run(
-                [enter, "--target", first, "--pid", "--mount", sys.executable, *check.value[2:]],
+                [enter, "--target", mirror_pid, "--pid", "--mount", sys.executable, *check.value[2:]],
                 cwd=ROOT, text=True, capture_output=True, check=False, timeout=60,
             )  # fmt: skip
 
-        found = asked()
+        healthy = run_check()
         shutil.rmtree(source)
         long_ago = datetime.now(UTC) - 11 * MINUTE
-        assert eventually(lambda: _noted(data, long_ago))
-        lost = asked()
+        assert eventually(lambda: _note_mirrored(data, long_ago))
+        without_source = run_check()
 
-    assert (found.returncode, found.stdout, found.stderr) == (0, "healthy\n", "")
-    assert (lost.returncode, lost.stdout) == (1, "")
-    assert lost.stderr.startswith(f"{data}: the last sign of the source is of ")
+    assert (healthy.returncode, healthy.stdout, healthy.stderr) == (0, "healthy\n", "")
+    assert (without_source.returncode, without_source.stdout) == (1, "")
+    assert without_source.stderr.startswith(f"{data}: the last sign of the source is of ")
 
 
-def _noted(data: Path, moment: datetime) -> bool:
-    """Let eleven minutes pass; False if a round that was under way has noted the present again."""
+def _note_mirrored(data: Path, moment: datetime) -> bool:
+    """Note an earlier moment of the last mirror; False if a round in progress has replaced it."""
     pointer.note_mirrored(data, moment)
-    seen = pointer.mirrored_at(data)
-    return seen is not None and seen < moment + MINUTE
+    noted = pointer.last_mirror_time(data)
+    return noted is not None and noted < moment + MINUTE

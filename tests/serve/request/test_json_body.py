@@ -22,7 +22,7 @@ from serve.request import json_body
         (b'{"nace":["62",64.10],"etat":[]}', [("nace", "62"), ("nace", "64.10")]),
     ],
 )
-def test_members_are_parameters_as_they_were_written(
+def test_the_members_of_a_json_body_are_parameters_with_numbers_as_they_were_written(
     raw: bytes, expected: list[tuple[str, str]]
 ) -> None:
     """F3, B5"""
@@ -34,7 +34,7 @@ def test_members_are_parameters_as_they_were_written(
     [b"", b"null", b"[]", b'"x"', b"1", b"{", b'{"a":1}x', b'{"q":"\xff"}', b'{"q":"\\ud800"}',
      b'{"limit":NaN}', b"[" * 60_000, b'{"a":' * 20_000, b"pays=FR", b"\xef\xbb\xbf{}"],
 )  # fmt: skip
-def test_what_is_no_json_object_is_told(raw: bytes) -> None:
+def test_a_body_that_is_not_a_json_object_is_refused(raw: bytes) -> None:
     """F3"""
     with pytest.raises(ApiError) as caught:
         json_body.pairs(raw)
@@ -52,12 +52,12 @@ def test_a_member_that_is_neither_text_nor_number_is_named(value: str) -> None:
 
 
 @given(st.dictionaries(st.text(max_size=5), st.text(max_size=9)))
-def test_text_comes_through_as_it_is(members: dict[str, str]) -> None:
+def test_texts_of_a_body_are_unchanged_in_the_parameters(members: dict[str, str]) -> None:
     assert dict(json_body.pairs(orjson.dumps(members))) == members
 
 
 @given(st.binary(max_size=40))
-def test_any_bytes_are_understood_or_told(raw: bytes) -> None:
+def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
     try:
         json_body.pairs(raw)
     except ApiError as error:
@@ -65,7 +65,7 @@ def test_any_bytes_are_understood_or_told(raw: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("kind", "good"),
+    ("content_type", "is_json"),
     [
         ("application/json", True),
         ("Application/JSON; charset=UTF-8", True),
@@ -79,20 +79,23 @@ def test_any_bytes_are_understood_or_told(raw: bytes) -> None:
         ("\udcff", False),
     ],
 )
-def test_only_json_is_taken(kind: str | None, good: bool) -> None:
+def test_a_body_of_another_type_or_compressed_is_refused(
+    content_type: str | None, is_json: bool
+) -> None:
     """F3"""
-    if good:
-        json_body.check_kind(kind, None)
-        json_body.check_kind(kind, "Identity")
-    for coding in ("gzip", *((None,) if not good else ())):
+    if is_json:
+        json_body.check_kind(content_type, None)
+        json_body.check_kind(content_type, "Identity")
+    # A compressed body is refused whatever its type, a body of another type also if it is not compressed.
+    for coding in ("gzip", *((None,) if not is_json else ())):
         with pytest.raises(ApiError) as caught:
-            json_body.check_kind(kind, coding)
+            json_body.check_kind(content_type, coding)
         assert (caught.value.status, caught.value.code) == (415, "type_non_supporte")
         assert caught.value.body("fr")
 
 
 @pytest.mark.parametrize("text", ["[" + "1," * 65_535 + "1]", '{"a":"' + ",[{" * 40_000 + '"}'])
-def test_so_many_values_are_read_whatever_their_texts_contain(text: str) -> None:
+def test_up_to_65536_values_are_read_and_commas_in_texts_are_not_counted(text: str) -> None:
     assert json_body.loads(text.encode(), json_body.unique_members)
 
 
@@ -106,7 +109,7 @@ def test_so_many_values_are_read_whatever_their_texts_contain(text: str) -> None
         '"' + "," * 10 + '"' + "," * 70_000 + '"no end',
     ],
 )
-def test_more_values_are_refused_before_they_are_parsed(text: str) -> None:
+def test_more_than_65536_values_are_refused_before_they_are_parsed(text: str) -> None:
     with pytest.raises(ValueError) as caught:
         json_body.loads(text.encode(), json_body.unique_members)
 

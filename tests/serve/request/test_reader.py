@@ -15,7 +15,7 @@ from serve.contract import parameters
 from serve.contract.errors import ApiError
 from serve.features.reference import operations
 from serve.request import place_names, reader
-from tests.serve.asking import NAMES, invalid, query, refused
+from tests.serve.parameter_reading import NAMES, invalid_value, read_query, refusal
 from tests.serve.world import COUNTRIES, IT, RETAIL, TWO_SECTORS_LABEL
 
 # -- countries ------------------------------------------------------------------------
@@ -33,9 +33,9 @@ from tests.serve.world import COUNTRIES, IT, RETAIL, TWO_SECTORS_LABEL
         ("  ", ()),
     ],
 )
-def test_countries_are_trimmed_upper_cased_and_kept_once(text: str, codes: tuple[str, ...]) -> None:
+def test_countries_are_trimmed_upper_cased_and_unique(text: str, codes: tuple[str, ...]) -> None:
     """B1"""
-    assert query(pays=text).pays == codes
+    assert read_query(pays=text).pays == codes
 
 
 @pytest.mark.parametrize(
@@ -46,18 +46,19 @@ def test_countries_are_trimmed_upper_cased_and_kept_once(text: str, codes: tuple
 )  # fmt: skip
 def test_an_unknown_country_is_named_with_suggestions(word: str, suggested: list[str]) -> None:
     """B3"""
-    error = refused(("pays", f"FR,{word}"))
+    error = refusal(("pays", f"FR,{word}"))
 
     assert error.code == "pays_inconnu"
     assert error.extra["pays_inconnus"] == [word]
+    # Further suggestions can follow, but a word without expected suggestions has none.
     assert error.extra["suggestions"][word][: len(suggested) or None] == suggested
     assert word in error.message
     assert "/api/v1/pays" in error.message
 
 
-def test_unknown_countries_and_sectors_are_told_together() -> None:
+def test_unknown_countries_and_sectors_are_named_together() -> None:
     """B4"""
-    error = refused(("secteur", "Magie"), ("pays", "XX,ZZ"), ("sous_secteur", "Sorts"))
+    error = refusal(("secteur", "Magie"), ("pays", "XX,ZZ"), ("sous_secteur", "Sorts"))
 
     assert error.code == "pays_inconnu"
     assert error.extra["pays_inconnus"] == ["XX", "ZZ"]
@@ -65,29 +66,29 @@ def test_unknown_countries_and_sectors_are_told_together() -> None:
     assert error.extra["sous_secteurs_inconnus"] == ["Sorts"]
 
 
-def test_an_unknown_country_alone_brings_no_array_of_sectors() -> None:
+def test_an_unknown_country_alone_adds_no_array_of_sectors() -> None:
     """B4"""
-    assert "secteurs_inconnus" not in refused(("pays", "XX"), ("secteur", IT)).extra
+    assert "secteurs_inconnus" not in refusal(("pays", "XX"), ("secteur", IT)).extra
 
 
 # -- repetition and names -------------------------------------------------------------
 
 
-def test_repeated_lists_merge() -> None:
+def test_the_values_of_a_repeated_list_parameter_are_merged() -> None:
     """B5"""
     pairs = [("pays", "FR"), ("pays", "de,FR"), ("secteur", IT), ("secteur", "edition")]
 
-    found = reader.read(pairs, parameters.SEARCH, NAMES).query
+    merged = reader.read(pairs, parameters.SEARCH, NAMES).query
 
-    assert (found.pays, found.secteurs) == (("DE", "FR"), ("58", "62"))
+    assert (merged.pays, merged.secteurs) == (("DE", "FR"), ("58", "62"))
 
 
-def test_a_repeated_scalar_must_say_the_same() -> None:
+def test_a_repeated_parameter_of_one_value_must_have_the_same_value() -> None:
     """B5"""
-    same = reader.read([("limit", "5"), ("limit", " 5 ")], parameters.SEARCH, NAMES)
-    error = refused(("limit", "5"), ("limit", "6"))
+    repeated = reader.read([("limit", "5"), ("limit", " 5 ")], parameters.SEARCH, NAMES)
+    error = refusal(("limit", "5"), ("limit", "6"))
 
-    assert same.limit == 5
+    assert repeated.limit == 5
     assert (error.code, error.extra["parametre"]) == ("parametre_invalide", "limit")
     assert "'5'" in error.message
     assert "'6'" in error.message
@@ -103,11 +104,11 @@ def test_a_repeated_scalar_must_say_the_same() -> None:
         ("region", None), ("format", None), ("departement", None), ("api_key", None),
     ],
 )  # fmt: skip
-def test_an_unknown_parameter_is_named_with_the_allowed_ones(
+def test_an_unknown_parameter_is_named_with_the_allowed_parameters(
     name: str, nearest: str | None
 ) -> None:
     """B6"""
-    error = refused((name, "1"))
+    error = refusal((name, "1"))
 
     assert error.code == "parametre_inconnu"
     assert error.extra["parametres_inconnus"] == [name]
@@ -116,27 +117,27 @@ def test_an_unknown_parameter_is_named_with_the_allowed_ones(
     assert name in error.message
 
 
-def test_only_names_of_the_route_are_proposed() -> None:
-    """X0: `city` means `ville` where there is one, and nothing that is merely spelt alike elsewhere"""
+def test_a_suggestion_is_a_parameter_of_the_route() -> None:
+    """X0: `city` proposes `ville` if the route has it, and otherwise no name that is spelt alike"""
     for allowed in (
         parameters.names(parameters.SEARCH),
         parameters.names(operations.SECTORS),
         (*parameters.names(parameters.SEARCH), "ville", "etat"),
     ):
-        known = parameters.spellings(allowed)
+        spellings = parameters.spellings(allowed)
         for word, name in (
             ("city", "ville"),
             ("status", "etat"),
             ("sort", "tri"),
             ("zip", "code_postal"),
         ):
-            found = place_names.suggestions([word], known)[word]
-            assert found == ([name] if name in allowed else [])
+            proposals = place_names.suggestions([word], spellings)[word]
+            assert proposals == ([name] if name in allowed else [])
 
 
 def test_the_value_of_an_unknown_parameter_is_not_repeated() -> None:
     """A5"""
-    error = refused(("api_key", "soc_live_secret"), ("cle", "soc_live_secret"))
+    error = refusal(("api_key", "soc_live_secret"), ("cle", "soc_live_secret"))
 
     assert error.extra["parametres_inconnus"] == ["api_key", "cle"]
     assert b"secret" not in error.body("fr")
@@ -145,23 +146,23 @@ def test_the_value_of_an_unknown_parameter_is_not_repeated() -> None:
 # -- sectors --------------------------------------------------------------------------
 
 
-def test_labels_hold_commas_and_are_separated_by_bars() -> None:
+def test_labels_of_sectors_are_separated_by_bars_since_they_contain_commas() -> None:
     """§4.4"""
-    assert query(secteur=f"{IT} | {RETAIL}|").secteurs == ("47", "62")
+    assert read_query(secteur=f"{IT} | {RETAIL}|").secteurs == ("47", "62")
 
 
 def test_a_label_is_exact_and_a_slug_is_in_any_case() -> None:
-    """B11"""
+    """B11: the composition of accents does not matter, capitals and missing words of a label do"""
     slug = "programmation-conseil-et-autres-activites-informatiques"
 
-    assert query(secteur=slug.upper()).secteurs == ("62",)
-    assert query(secteur=unicodedata.normalize("NFD", "Édition")).secteurs == ("58",)
-    assert refused(("secteur", IT.upper())).extra["secteurs_inconnus"] == [IT.upper()]
-    assert refused(("secteur", "Programmation")).code == "secteur_inconnu"
+    assert read_query(secteur=slug.upper()).secteurs == ("62",)
+    assert read_query(secteur=unicodedata.normalize("NFD", "Édition")).secteurs == ("58",)
+    assert refusal(("secteur", IT.upper())).extra["secteurs_inconnus"] == [IT.upper()]
+    assert refusal(("secteur", "Programmation")).code == "secteur_inconnu"
 
 
-def test_an_unknown_sector_is_named_with_slugs_that_may_be_meant() -> None:
-    error = refused(("secteur", "informatique|Edition|Sidérurgie"))
+def test_an_unknown_sector_is_named_with_suggested_slugs() -> None:
+    error = refusal(("secteur", "informatique|Edition|Sidérurgie"))
 
     assert error.code == "secteur_inconnu"
     assert error.extra["secteurs_inconnus"] == ["informatique", "Sidérurgie"]
@@ -174,42 +175,44 @@ def test_an_unknown_sector_is_named_with_slugs_that_may_be_meant() -> None:
 
 def test_a_sub_sector_needs_a_sector() -> None:
     """B7"""
-    error = invalid("sous_secteur", "Édition de logiciels")
+    error = invalid_value("sous_secteur", "Édition de logiciels")
 
     assert "secteur=" in error.message
-    assert invalid("sous_secteur", "Inconnu").code == "parametre_invalide"
+    assert invalid_value("sous_secteur", "Inconnu").code == "parametre_invalide"
 
 
 def test_an_unknown_sub_sector_is_named() -> None:
     """B8"""
-    error = refused(("secteur", "edition"), ("sous_secteur", "Edition|Sorcellerie"))
+    error = refusal(("secteur", "edition"), ("sous_secteur", "Edition|Sorcellerie"))
 
     assert error.code == "secteur_inconnu"
     assert error.extra["secteurs_inconnus"] == []
     assert error.extra["sous_secteurs_inconnus"] == ["Edition", "Sorcellerie"]
 
 
-def test_a_sub_sector_of_another_sector_is_a_filter_that_nothing_passes() -> None:
+def test_a_sub_sector_of_another_sector_matches_no_company() -> None:
     """B9, B10"""
-    found = query(secteur="edition", sous_secteur="Intermédiation monétaire")
+    parsed = read_query(secteur="edition", sous_secteur="Intermédiation monétaire")
 
-    assert (found.secteurs, found.sous_secteurs) == (("58",), ())
+    assert (parsed.secteurs, parsed.sous_secteurs) == (("58",), ())
 
 
-def test_a_label_of_two_sectors_means_those_of_the_chosen_ones() -> None:
+def test_a_label_of_two_sectors_applies_to_the_chosen_sectors() -> None:
     """B10"""
     wholesale = "commerce-de-gros-a-l-exception-des-automobiles-et-des-motocycles"
 
-    assert query(secteur=RETAIL, sous_secteur=TWO_SECTORS_LABEL).sous_secteurs == ("47.9",)
-    assert query(secteur=f"{RETAIL}|{wholesale}", sous_secteur=TWO_SECTORS_LABEL).sous_secteurs == (
+    assert read_query(secteur=RETAIL, sous_secteur=TWO_SECTORS_LABEL).sous_secteurs == ("47.9",)
+    assert read_query(
+        secteur=f"{RETAIL}|{wholesale}", sous_secteur=TWO_SECTORS_LABEL
+    ).sous_secteurs == (
         "46.9",
         "47.9",
     )
 
 
-def test_an_empty_sub_sector_is_the_whole_sector() -> None:
+def test_a_blank_sub_sector_means_the_whole_sector() -> None:
     """§4.4"""
-    assert query(secteur=IT, sous_secteur=" | ").sous_secteurs is None
+    assert read_query(secteur=IT, sous_secteur=" | ").sous_secteurs is None
 
 
 # -- the text of a query string -------------------------------------------------------
@@ -232,6 +235,7 @@ def test_a_query_string_that_is_not_utf_8_is_refused(raw: str) -> None:
     assert b"UTF-8" in caught.value.body("fr")
 
 
+# Values of parameters: any text, and texts that some parameter reads or refuses.
 VALUES = st.one_of(
     st.text(max_size=30),
     st.sampled_from(["", "1", "0", "-1", "FR", "GB,fr", "edition|assurance", "ca_asc", "1e400",
@@ -247,26 +251,28 @@ VALUES = st.one_of(
     )
 )
 @example([("offset", "9" * 60_000), ("limit", "1" * 60_000)])
-@example([("pays", ",".join(f"{n:03}" for n in range(5_000)))])
-def test_whatever_is_sent_it_is_understood_or_refused_with_400(given: Any) -> None:
+@example([("pays", ",".join(f"{number:03}" for number in range(5_000)))])
+def test_any_parameters_are_read_or_refused_with_400(params: Any) -> None:
+    """No value makes the reader fail with another error, or read a limit or country that does not exist"""
     try:
-        found = reader.read(
-            reader.query_pairs(urlencode(given, errors="replace")), parameters.SEARCH, NAMES
+        parsed = reader.read(
+            reader.query_pairs(urlencode(params, errors="replace")), parameters.SEARCH, NAMES
         )
     except ApiError as error:
         assert error.status == 400
         assert error.body("fr")
         return
 
-    assert 1 <= found.limit <= 1_000
-    assert found.offset >= 0
-    assert set(found.query.pays) <= set(COUNTRIES)
+    assert 1 <= parsed.limit <= 1_000
+    assert parsed.offset >= 0
+    assert set(parsed.query.pays) <= set(COUNTRIES)
 
 
 def test_ten_thousand_unknown_sectors_are_refused_in_time() -> None:
+    """All are named, but suggestions are looked for only for a few, and the message is short"""
     words = [f"Secteur inconnu numéro {number}" for number in range(10_000)]
 
-    error = refused(("secteur", "|".join(words)))
+    error = refusal(("secteur", "|".join(words)))
 
     assert len(error.extra["secteurs_inconnus"]) == 10_000
     assert len(error.extra["suggestions"]) <= 3

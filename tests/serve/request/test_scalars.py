@@ -18,7 +18,7 @@ def test_a_plain_decimal_number_is_read(text: str, number: float) -> None:
 
 
 def test_minus_zero_is_zero() -> None:
-    """B22: two searches that mean the same have one tag."""
+    """B22: searches with -0 and 0 mean the same, so they have one entity tag"""
     assert str(parse_decimal("-0")) == "0.0"
 
 
@@ -27,14 +27,14 @@ def test_minus_zero_is_zero() -> None:
     ["NaN", "nan", "inf", "-Infinity", "1,5", "1_000", "1 000", "0x10", "٥", "１", "", ".", "e6",
      "1e", "--1", "1e999", "-1e999", "1" * 400, "1.5.2", "1\n", "½"],
 )  # fmt: skip
-def test_what_is_not_a_plain_finite_number_is_refused(text: str) -> None:
+def test_text_that_is_not_a_plain_finite_number_is_refused(text: str) -> None:
     """B22"""
     with pytest.raises(ValueError, match="nombre"):
         parse_decimal(text)
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
-def test_every_number_that_a_client_prints_comes_back_the_same(number: float) -> None:
+def test_a_number_as_python_prints_it_is_read_unchanged(number: float) -> None:
     assert parse_decimal(repr(number)) == number
 
 
@@ -47,14 +47,14 @@ def test_an_integer_is_read(text: str, number: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "1.5", "1e2", "abc", "1_0", "٣", "0x1", "--1", " 1", "5,0"])
-def test_what_is_not_an_integer_is_refused(text: str) -> None:
+def test_text_that_is_not_an_integer_is_refused(text: str) -> None:
     """B17"""
     with pytest.raises(ValueError, match="nombre entier"):
         parse_integer(text)
 
 
-def test_an_integer_of_any_length_is_read_in_time() -> None:
-    """B21: a request line holds 64 KiB of digits"""
+def test_an_integer_of_60000_digits_is_read_in_time() -> None:
+    """B21: a request line may have 64 KiB of digits"""
     assert parse_integer("9" * 60_000) > 10**4_000
     assert parse_integer("0" * 60_000 + "7") == 7
     with pytest.raises(ValueError, match="nombre entier"):
@@ -79,7 +79,7 @@ def test_an_integer_of_any_length_is_read_in_time() -> None:
         ("December 1968", "1968-12"), ("13. März 1968", "1968-03-13"),
     ],
 )  # fmt: skip
-def test_a_notation_that_means_one_day_is_that_day(text: str, day: str) -> None:
+def test_a_date_in_the_notation_of_a_european_country_is_read(text: str, day: str) -> None:
     assert iso_date(text) == day
 
 
@@ -87,11 +87,11 @@ def test_a_notation_that_means_one_day_is_that_day(text: str, day: str) -> None:
     "text",
     [
         "03/04/1968", "3-4-1968", "31/02/1968", "soon", "13/12/68", "99999999", "1968-13-01",
-        "5 listopada 1968",  # October in Croatian, November in Polish
+        "5 listopada 1968",  # `listopad` is October in Croatian, November in Polish
         "13.XIII.1968", "1968 m. gruodžio 32 d.", "13 sometimes 1968", "1968. 13. december 14",
     ],
 )  # fmt: skip
-def test_a_notation_that_means_two_days_or_none_is_refused(text: str) -> None:
+def test_a_date_that_can_mean_two_days_or_none_is_refused(text: str) -> None:
     assert iso_date(text) is None
 
 
@@ -105,14 +105,16 @@ def test_a_notation_that_means_two_days_or_none_is_refused(text: str) -> None:
         ("1968-12-00", "1968-12"), ("1968-00-00", "1968"), ("１９６８", "1968"), ("1968-12", "1968-12"),
     ],
 )  # fmt: skip
-def test_a_date_of_a_list_may_have_a_time_or_be_that_of_a_spreadsheet(text: str, day: str) -> None:
+def test_a_date_in_a_list_can_have_a_time_or_be_the_day_number_of_a_spreadsheet(
+    text: str, day: str
+) -> None:
     assert listed_date(text) == ListedDate(day)
 
 
 @pytest.mark.parametrize(
     "text", ["03/04/1968", "3-4-1968", "03/04/1968 00:00:00", "5 listopada 1968"]
 )
-def test_a_date_of_a_list_that_may_be_two_days_is_its_year(text: str) -> None:
+def test_of_an_ambiguous_date_in_a_list_the_year_is_read(text: str) -> None:
     assert listed_date(text) == ListedDate("1968", is_ambiguous=True)
 
 
@@ -120,5 +122,5 @@ def test_a_date_of_a_list_that_may_be_two_days_is_its_year(text: str) -> None:
     "text",
     ["", "hier", "1/1/54", "31/02/1968", "99/99/1968", "99999", "12:30", "n'importe quoi 1968"],
 )
-def test_a_text_that_is_no_date_is_none(text: str) -> None:
+def test_text_that_is_not_a_date_is_none(text: str) -> None:
     assert listed_date(text) is None

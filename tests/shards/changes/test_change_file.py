@@ -14,26 +14,27 @@ from shards.changes.change_file import (
     StoredChange,
 )
 from shards.errors import CorruptError, WrongFormatError
-from tests.shards.two_publications import FOUND, LATER, compared, read
+from tests.shards.two_publications import EARLIER, LATER, compare_shards, read_changes
 
-NONE = StoredChange(None, None, {})
-
-
-def test_backwards_who_came_went(tmp_path: Path) -> None:
-    compared(tmp_path, FOUND[:2], LATER[:2])
-
-    there = read(tmp_path / "EE.changes")
-    back = read(tmp_path / "EE.changes", backwards=True)
-
-    assert there == {DELETED: [("2",)], CREATED: [("3",)], CHANGED: [("1", "nom", "ca_eur")]}
-    assert back == {DELETED: [("3",)], CREATED: [("2",)], CHANGED: [("1", "nom", "ca_eur")]}
+# These tests read only the entries of companies, not the values of changed fields, so no values are stored.
+WITHOUT_VALUES = StoredChange(None, None, {})
 
 
-def test_entries_are_read_from_anywhere_to_anywhere(tmp_path: Path) -> None:
+def test_created_companies_are_deleted_if_the_file_is_read_backwards(tmp_path: Path) -> None:
+    compare_shards(tmp_path, EARLIER[:2], LATER[:2])
+
+    forwards = read_changes(tmp_path / "EE.changes")
+    backwards = read_changes(tmp_path / "EE.changes", backwards=True)
+
+    assert forwards == {DELETED: [("2",)], CREATED: [("3",)], CHANGED: [("1", "nom", "ca_eur")]}
+    assert backwards == {DELETED: [("3",)], CREATED: [("2",)], CHANGED: [("1", "nom", "ca_eur")]}
+
+
+def test_any_range_of_entries_can_be_read(tmp_path: Path) -> None:
     writer = ChangeWriter(tmp_path / "EE.changes", "EE")
     for number in range(5):
-        writer.add(CREATED, f"{number}", NONE)
-    writer.add(DELETED, "9", NONE)
+        writer.add(CREATED, f"{number}", WITHOUT_VALUES)
+    writer.add(DELETED, "9", WITHOUT_VALUES)
     writer.close()
 
     with closing(ChangeFile(tmp_path / "EE.changes")) as changes:
@@ -45,17 +46,17 @@ def test_entries_are_read_from_anywhere_to_anywhere(tmp_path: Path) -> None:
         assert changes.entries(CHANGED, 0, 9) == []
 
 
-def test_a_file_that_is_cut_or_of_another_version_is_refused(tmp_path: Path) -> None:
-    compared(tmp_path, FOUND[:2], LATER[:2])
+def test_a_truncated_file_or_another_version_is_refused(tmp_path: Path) -> None:
+    compare_shards(tmp_path, EARLIER[:2], LATER[:2])
     path = tmp_path / "EE.changes"
-    whole = path.read_bytes()
+    content = path.read_bytes()
 
     for broken, error in (
-        (whole[:-1], CorruptError),
-        (whole[:60], CorruptError),
-        (whole[:20], WrongFormatError),
-        (b"x" + whole[1:], WrongFormatError),
-        (whole[:16] + b"\x09" + whole[17:], WrongFormatError),
+        (content[:-1], CorruptError),
+        (content[:60], CorruptError),  # ends within the starts
+        (content[:20], WrongFormatError),  # ends within the header
+        (b"x" + content[1:], WrongFormatError),  # another name of the format
+        (content[:16] + b"\x09" + content[17:], WrongFormatError),  # another version
     ):
         path.write_bytes(broken)
         with pytest.raises(error):

@@ -1,4 +1,4 @@
-"""Deleted companies, found in files of changes by their folded identifiers; the steps that are searched."""
+"""Deleted companies, looked up in files of changes by folded identifier, and the steps that are searched."""
 
 from pathlib import Path
 
@@ -10,73 +10,93 @@ from shards.changes.change_file import CREATED, DELETED, ChangeWriter, StoredCha
 from shards.codec.folding import fold_id
 from shards.errors import CorruptError, WrongFormatError
 from shards.generations import change_steps
-from tests.shards.two_publications import FOUND, LATER, compared
+from tests.shards.two_publications import EARLIER, LATER, compare_shards
 from tests.world import company, identifiers, publish
 
-NONE = StoredChange(None, None, {})
+# These tests look up identifiers, not the values of changed fields, so no values are stored.
+WITHOUT_VALUES = StoredChange(None, None, {})
 
 
-def in_order(found: set[str]) -> list[str]:
-    return sorted(found, key=lambda one: (fold_id(one), one))
+def sort_ids(ids: set[str]) -> list[str]:
+    """The identifiers in the order of a file of changes."""
+    return sorted(ids, key=lambda identifier: (fold_id(identifier), identifier))
 
 
 @given(st.sets(identifiers, min_size=1), st.sets(identifiers), st.lists(identifiers, max_size=5))
-def test_the_deleted_companies_are_those_of_a_dict(
-    tmp_path_factory: pytest.TempPathFactory, gone: set[str], came: set[str], others: list[str]
+def test_deleted_companies_are_found_as_in_a_dict(
+    tmp_path_factory: pytest.TempPathFactory,
+    deleted: set[str],
+    created: set[str],
+    absent: list[str],
 ) -> None:
+    """Each identifier finds the deleted identifiers that fold to the same text, with their entry numbers."""
     path = tmp_path_factory.mktemp("deleted") / "EE.changes"
     writer = ChangeWriter(path, "EE")
-    for nature, found in ((DELETED, gone), (CREATED, came)):
-        for identifier in in_order(found):
-            writer.add(nature, identifier, NONE)
+    for nature, ids in ((DELETED, deleted), (CREATED, created)):
+        for identifier in sort_ids(ids):
+            writer.add(nature, identifier, WITHOUT_VALUES)
     writer.close()
 
-    known = {identifier: number for number, identifier in enumerate(in_order(gone))}
-    for asked in (*gone, *came, *others):
-        folded = fold_id(asked)
-        expected = {one: number for one, number in known.items() if fold_id(one) == folded}
+    entry_numbers = {identifier: number for number, identifier in enumerate(sort_ids(deleted))}
+    for searched in (*deleted, *created, *absent):
+        folded = fold_id(searched)
+        expected = {
+            identifier: number
+            for identifier, number in entry_numbers.items()
+            if fold_id(identifier) == folded
+        }
         assert find_deleted(path, folded) == expected
 
 
-def test_a_comparison_is_searched_as_it_is_written(tmp_path: Path) -> None:
-    words = ("b-1", "B1", "B 2", "É3", "a", "Ω", "10", "9", "-")
-    compared(tmp_path, [company("EE", one, "Ä") for one in words], [company("EE", "9", "Ä")])
+def test_deleted_companies_of_a_comparison_are_found_by_folded_identifier(tmp_path: Path) -> None:
+    ids = ("b-1", "B1", "B 2", "É3", "a", "Ω", "10", "9", "-")
+    compare_shards(
+        tmp_path, [company("EE", identifier, "Ä") for identifier in ids], [company("EE", "9", "Ä")]
+    )
 
-    for one in words:
-        found = find_deleted(tmp_path / "EE.changes", fold_id(one))
-        same = {other for other in words if fold_id(other) == fold_id(one)}
-        assert found.keys() == same - {"9"}
+    for searched in ids:
+        deleted = find_deleted(tmp_path / "EE.changes", fold_id(searched))
+        folding_alike = {
+            identifier for identifier in ids if fold_id(identifier) == fold_id(searched)
+        }
+        assert deleted.keys() == folding_alike - {"9"}
 
 
 def test_a_damaged_file_is_refused(tmp_path: Path) -> None:
-    compared(tmp_path, FOUND[:2], LATER[:2])
+    compare_shards(tmp_path, EARLIER[:2], LATER[:2])
     path = tmp_path / "EE.changes"
-    whole = path.read_bytes()
+    content = path.read_bytes()
     assert find_deleted(path, "2") == {"2": 0}
 
-    for broken in (whole[:60], whole[:48], whole[:48] + b"\xff" * (len(whole) - 48)):
+    # The file ends within or before its starts, or all starts are too great.
+    for broken in (content[:60], content[:48], content[:48] + b"\xff" * (len(content) - 48)):
         path.write_bytes(broken)
         with pytest.raises(CorruptError):
             find_deleted(path, "2")
-    for broken in (b"", whole[:20], b"x" + whole[1:], whole[:16] + b"\x09" + whole[17:]):
+    # The header is missing, incomplete, of another format, or of another version.
+    for broken in (b"", content[:20], b"x" + content[1:], content[:16] + b"\x09" + content[17:]):
         path.write_bytes(broken)
         with pytest.raises(WrongFormatError):
             find_deleted(path, "2")
 
 
-def test_the_history_of_a_generation_is_what_led_to_it(
+def test_the_history_of_a_generation_has_the_steps_that_led_to_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    third = [*LATER, company("FR", "9", "Œuvre")]
-    a, b, c = (publish(tmp_path, found) for found in (FOUND, LATER, third))
-    known = change_steps.steps(tmp_path)
+    """The newest step (the changes between two generations) is first; at most MOST_STEPS steps are given."""
+    third_dataset = [*LATER, company("FR", "9", "Œuvre")]
+    first, second, third = (
+        publish(tmp_path, dataset) for dataset in (EARLIER, LATER, third_dataset)
+    )
+    steps_by_start = change_steps.steps(tmp_path)
 
-    def told(end: str) -> list[tuple[str, str, bool]]:
-        steps = change_steps.history(known, end)
-        return [(one.before, one.after, one.backwards) for one in steps]
+    def history(end: str) -> list[tuple[str, str, bool]]:
+        """The steps that led to a generation: its start, its end, and whether it is read backwards."""
+        steps = change_steps.history(steps_by_start, end)
+        return [(step.before, step.after, step.backwards) for step in steps]
 
-    assert told(c) == [(b, c, False), (a, b, False)]
-    assert told(b) == [(a, b, False)]  # and not what came after it
-    assert told(a) == told("0" * 16) == []
-    monkeypatch.setattr(change_steps, "KEPT", 1)
-    assert told(c) == [(b, c, False)]
+    assert history(third) == [(second, third, False), (first, second, False)]
+    assert history(second) == [(first, second, False)]  # without the later step
+    assert history(first) == history("0" * 16) == []
+    monkeypatch.setattr(change_steps, "MOST_STEPS", 1)
+    assert history(third) == [(second, third, False)]

@@ -1,4 +1,4 @@
-"""Changes that concern a search, over one step or several, held to two lists of companies."""
+"""Changes that concern a search, over one or several steps, compared with two lists of companies."""
 
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
@@ -21,8 +21,9 @@ from shards.search.columns import Filter
 from tests import oracle
 from tests.world import Company, company, names, total_assets, write_shard
 
-FIRST_ENTRY = 72  # after the header and three starts
-LINES = [{"code": "FA", "valeur": 1.0, "devise": "EUR", "exercice": 2024}]
+# The byte after the header and the three starts of a file with one change (FORMAT.md §12).
+FIRST_ENTRY = 72
+STATEMENT_LINES = [{"code": "FA", "valeur": 1.0, "devise": "EUR", "exercice": 2024}]
 
 towns = st.sampled_from([None, "Orléans", "ORLEANS", "Łódź", "-", "Tallinn"])
 postcodes = st.sampled_from([None, "sw1a 2aa", "SW1A", "45000", " "])
@@ -30,16 +31,17 @@ postcodes = st.sampled_from([None, "sw1a 2aa", "SW1A", "45000", " "])
 
 @st.composite
 def publications(draw: st.DrawFn) -> list[list[Company]]:
-    """The companies of Estonia in two to four publications; most are in several of them, often changed."""
-    count = draw(st.integers(2, 4))
+    """The companies of Estonia in two to four publications; each publication has about three of four companies."""
+    publication_count = draw(st.integers(2, 4))
     return [
-        [draw(drawn(f"{number}-A")) for number in range(6) if draw(st.integers(0, 3))]
-        for _ in range(count)
+        [draw(company_variants(f"{number}-A")) for number in range(6) if draw(st.integers(0, 3))]
+        for _ in range(publication_count)
     ]
 
 
 @st.composite
-def drawn(draw: st.DrawFn, identifier: str) -> Company:
+def company_variants(draw: st.DrawFn, identifier: str) -> Company:
+    """A company with this identifier; few values per field, so that two variants often agree."""
     division, groupe = draw(st.sampled_from([(None, None), ("62", "62.0"), ("47", "47.1")]))
     return company(
         "EE", identifier, draw(st.sampled_from(["Ännchen", "Lab 1", "Œuvre"]) | names),
@@ -61,8 +63,8 @@ def drawn(draw: st.DrawFn, identifier: str) -> Company:
     )  # fmt: skip
 
 
-def bounded(column: str, *values: float) -> st.SearchStrategy[Range]:
-    """Bounds on a column, one of these values each, or none."""
+def bounds(column: str, *values: float) -> st.SearchStrategy[Range]:
+    """A range of a column; each bound is one of these values or None."""
     bound = st.sampled_from([None, None, *values])
     return st.builds(Range, st.just(column), bound, bound)
 
@@ -73,10 +75,10 @@ queries = st.builds(
     sous_secteurs=st.sampled_from([None, None, ("47.1", "62.0"), ()]),
     q=st.sampled_from([None, None, "lab", "Œ", "1a", "-"]),
     ranges=st.tuples(
-        bounded("ca_eur", 1e6),
-        bounded("effectif", 0, 3),
-        bounded("creation", 20240201),
-        bounded("actif_eur", 0.25),
+        bounds("ca_eur", 1e6),
+        bounds("effectif", 0, 3),
+        bounds("creation", 20240201),
+        bounds("actif_eur", 0.25),
     ),
     site_web=st.booleans(),
     avec_ca=st.booleans(),
@@ -90,80 +92,86 @@ queries = st.builds(
 )
 
 
-def written(folder: Path, found: Sequence[Sequence[Company]]) -> list[ChangeFile]:
-    """The files of changes between each publication and the next; none where nothing changed."""
+def write_change_files(folder: Path, datasets: Sequence[Sequence[Company]]) -> list[ChangeFile]:
+    """The files of changes between each publication and the next; no file for a step without changes."""
     files = []
-    for number, companies in enumerate(found):
-        lines = {one["id"]: LINES for one in companies if one["a_comptes"]}
-        write_shard(folder / f"{number}", "EE", companies, lines)
-        target = folder / f"{number}.changes"
-        if number and any(
-            comparison.compare(folder / f"{number - 1}", folder / f"{number}", "EE", target)
+    for publication, companies in enumerate(datasets):
+        lines = {entry["id"]: STATEMENT_LINES for entry in companies if entry["a_comptes"]}
+        write_shard(folder / f"{publication}", "EE", companies, lines)
+        target = folder / f"{publication}.changes"
+        if publication and any(
+            comparison.compare(
+                folder / f"{publication - 1}", folder / f"{publication}", "EE", target
+            )
         ):
             files.append(ChangeFile(target))
     return files
 
 
-def told(files: Sequence[ChangeFile], wanted: Sequence[Filter]) -> dict[Any, Any]:
-    """What is found, in the form of the oracle; of statements, whether there are some."""
-    found = {}
-    net = net_changes.find(files, net_changes.companies(files), wanted)
+def find_changes(files: Sequence[ChangeFile], filters: Sequence[Filter]) -> dict[Any, Any]:
+    """The net changes in the form of the oracle, where statements are only present or absent."""
+    changes = {}
+    net = net_changes.find(files, net_changes.companies(files), filters)
     for kind in KINDS:
-        for one in net.read(kind, 0, len(net.kinds[kind])):
-            champs = dict(one.champs) if one.nature == CHANGED else None
+        for change in net.read(kind, 0, len(net.kinds[kind])):
+            champs = dict(change.champs) if change.nature == CHANGED else None
             if champs and STATEMENTS in champs:
-                was, becomes = champs.pop(STATEMENTS)
-                champs["a_comptes"] = (was is not None, becomes is not None)
-            found["EE", one.identifier] = (kind, champs)
+                before, after = champs.pop(STATEMENTS)
+                champs["a_comptes"] = (before is not None, after is not None)
+            changes["EE", change.identifier] = (kind, champs)
     for file in files:
         file.close()
-    return found
+    return changes
 
 
-def expected(
-    found: Sequence[Sequence[Company]], concerns: Callable[[Mapping[str, Any]], bool]
+def oracle_changes(
+    datasets: Sequence[Sequence[Company]], concerns: Callable[[Mapping[str, Any]], bool]
 ) -> Any:
-    """What the oracle says of the first and the last publication."""
-    return oracle.changes(found[0], found[-1], (*FIELDS, "a_comptes"), concerns)
+    """The changes between the first and the last publication, by the oracle."""
+    return oracle.changes(datasets[0], datasets[-1], (*FIELDS, "a_comptes"), concerns)
 
 
 @given(publications(), queries | st.none(), st.sampled_from([1, 3, 8_192]))
-def test_what_concerns_a_search_or_some_companies_is_what_two_lists_say(
-    found: list[list[Company]], query: Query | None, size: int
+def test_changes_of_a_search_or_of_some_companies_are_those_between_two_lists(
+    datasets: list[list[Company]], query: Query | None, changes_per_block: int
 ) -> None:
-    """X8, E2"""
-    wanted = columns.filters(query) if query else [columns.has_identifier(["1a", "3 A", "9"])]
+    """X8, E2: the steps between several generations add up to the changes from the first list to the last"""
+    filters = columns.filters(query) if query else [columns.has_identifier(["1a", "3 A", "9"])]
     with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(change_file, "BLOCK", size)
-        patch.setattr(change_file, "BLOCK", size)
-        files = written(Path(name), found)
+        patch.setattr(change_file, "BLOCK", changes_per_block)
+        files = write_change_files(Path(name), datasets)
 
-        fast = told(files, wanted)
-    assert fast == expected(
-        found,
-        lambda one: oracle.matches(one, query) if query else one["id"] in ("1-A", "3-A"),
+        result = find_changes(files, filters)
+    assert result == oracle_changes(
+        datasets,
+        lambda entry: oracle.matches(entry, query) if query else entry["id"] in ("1-A", "3-A"),
     )
 
 
-def test_read_backwards_who_entered_leaves(tmp_path: Path) -> None:
+def test_a_company_that_entered_a_search_leaves_it_if_the_file_is_read_backwards(
+    tmp_path: Path,
+) -> None:
     poor, rich = (company("EE", "1", "Ä", ca_eur=amount) for amount in (1.0, 9.0))
-    written(tmp_path, [[poor], [rich]])[0].close()
+    write_change_files(tmp_path, [[poor], [rich]])[0].close()
 
-    back = ChangeFile(tmp_path / "1.changes", backwards=True)
+    reversed_file = ChangeFile(tmp_path / "1.changes", backwards=True)
 
-    assert told([back], columns.filters(Query(ranges=(Range("ca_eur", 5.0),)))) == {
-        ("EE", "1"): ("sortie", {"ca_eur": (9.0, 1.0)})
-    }
+    assert find_changes(
+        [reversed_file], columns.filters(Query(ranges=(Range("ca_eur", 5.0),)))
+    ) == {("EE", "1"): ("sortie", {"ca_eur": (9.0, 1.0)})}
 
 
-def test_damaged_blocks_are_told(tmp_path: Path) -> None:
-    (file,) = written(tmp_path, [[company("EE", "1", "Ä")], [company("EE", "1", "É")]])
+def test_damaged_blocks_are_refused(tmp_path: Path) -> None:
+    """Every third byte after the header is changed: a search works or raises CorruptError."""
+    (file,) = write_change_files(tmp_path, [[company("EE", "1", "Ä")], [company("EE", "1", "É")]])
     file.close()
     path = tmp_path / "1.changes"
-    whole = path.read_bytes()
+    content = path.read_bytes()
     refused = 0
-    for place in range(FIRST_ENTRY, len(whole), 3):
-        path.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+    for position in range(FIRST_ENTRY, len(content), 3):
+        path.write_bytes(
+            content[:position] + bytes([content[position] ^ 0x55]) + content[position + 1 :]
+        )
         with closing(ChangeFile(path)) as changes:
             try:
                 net_changes.find(
@@ -174,35 +182,42 @@ def test_damaged_blocks_are_told(tmp_path: Path) -> None:
                 changes.details([0])
             except CorruptError:
                 refused += 1
-    assert refused > 50
+    assert refused > 50  # not all: some changed bytes leave a valid file
 
 
-def test_the_companies_of_several_steps_are_made_once_while_there_is_room(
+def test_the_companies_of_several_steps_are_read_once_while_the_memo_has_room(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    files = written(tmp_path, [[company("EE", "1", "Ä", ca_eur=float(n))] for n in range(4)])
+    """A repeated call returns the very result of the first call."""
+    files = write_change_files(
+        tmp_path, [[company("EE", "1", "Ä", ca_eur=float(amount))] for amount in range(4)]
+    )
     memo = net_changes.CompanyMemo()
 
-    made = [memo.companies_of(files[:2]), memo.companies_of(files[1:])]
+    first_results = [memo.companies_of(files[:2]), memo.companies_of(files[1:])]
 
-    assert [memo.companies_of(files[:2]), memo.companies_of(files[1:])] == made
-    assert memo.companies_of(files[:2]) is made[0]
-    monkeypatch.setattr(net_changes, "_REMEMBERED", 4)  # changes of two ways
-    assert memo.companies_of(files[1:]) is made[1]
-    assert memo.companies_of(files) is not memo.companies_of(files[:2])  # the oldest makes way
-    assert memo.companies_of(files[:2]) is not made[0]
+    assert [memo.companies_of(files[:2]), memo.companies_of(files[1:])] == first_results
+    assert memo.companies_of(files[:2]) is first_results[0]
+    monkeypatch.setattr(net_changes, "_MOST_REMEMBERED", 4)  # room for two results
+    assert memo.companies_of(files[1:]) is first_results[1]
+    # The memo has room for two results, so a third result removes the oldest, which is then computed again.
+    assert memo.companies_of(files) is not memo.companies_of(files[:2])
+    assert memo.companies_of(files[:2]) is not first_results[0]
     for file in files:
         file.close()
 
 
-def test_a_company_that_is_again_as_it_was_did_not_change(tmp_path: Path) -> None:
-    """Its score alone is another, which says nothing of it (X8)."""
-    back = [
-        company("EE", "1", "Ä", ca_eur=amount, score=n) for n, amount in enumerate((1.0, 9.0, 1.0))
+def test_a_company_that_changed_back_did_not_change(tmp_path: Path) -> None:
+    """Company 1 has its first turnover again; its score differs, which is not a change of a company (X8)."""
+    changed_back = [
+        company("EE", "1", "Ä", ca_eur=amount, score=score)
+        for score, amount in enumerate((1.0, 9.0, 1.0))
     ]
-    other = [company("EE", "2", "Ö", ca_eur=amount) for amount in (1.0, 9.0, 5.0)]
-    files = written(tmp_path, [list(pair) for pair in zip(back, other, strict=True)])
+    changed = [company("EE", "2", "Ö", ca_eur=amount) for amount in (1.0, 9.0, 5.0)]
+    files = write_change_files(
+        tmp_path, [list(pair) for pair in zip(changed_back, changed, strict=True)]
+    )
 
-    assert told(files, columns.filters(Query())) == {
+    assert find_changes(files, columns.filters(Query())) == {
         ("EE", "2"): ("modifiee", {"ca_eur": (1.0, 5.0)})
     }

@@ -8,48 +8,49 @@ from shards.codec import strings
 from shards.codec.arrays import Rows
 from shards.codec.strings import SortedRows
 
-# Long common beginnings, so that several depths are needed.
+# Texts with long common beginnings: they are compared in pieces of 8 bytes, so several pieces are needed.
 TEXTS = st.lists(st.text(st.sampled_from("aéb 0"), max_size=30), max_size=40)
 LONG = "abcdefgh" * 4
 
 
 @given(TEXTS)
-def test_texts_are_sorted_by_their_bytes_and_ties_stay_in_place(given_texts: list[str]) -> None:
-    found = strings.sort_texts(strings.pack(given_texts))
+def test_texts_are_sorted_by_their_bytes_and_ties_stay_in_place(texts: list[str]) -> None:
+    result = strings.sort_texts(strings.pack(texts))
 
-    expected = sorted(range(len(given_texts)), key=lambda i: given_texts[i].encode())
-    assert found.rows.tolist() == expected
+    expected = sorted(range(len(texts)), key=lambda i: texts[i].encode())
+    assert result.rows.tolist() == expected
 
 
 @given(TEXTS)
-def test_equal_texts_share_a_group_and_different_ones_do_not(given_texts: list[str]) -> None:
-    found = strings.sort_texts(strings.pack(given_texts))
+def test_equal_texts_share_a_group_and_different_texts_do_not(texts: list[str]) -> None:
+    result = strings.sort_texts(strings.pack(texts))
 
-    ordered = [given_texts[row] for row in found.rows]
-    assert [ordered[place] for place in found.group] == ordered
-    assert [ordered.index(text) for text in ordered] == found.group.tolist()
+    ordered = [texts[row] for row in result.rows]
+    assert [ordered[place] for place in result.group] == ordered
+    assert [ordered.index(text) for text in ordered] == result.group.tolist()
 
 
 def test_a_prefix_comes_first_at_every_length() -> None:
-    held = [LONG[:length] for length in range(len(LONG), -1, -1)]
+    texts = [LONG[:length] for length in range(len(LONG), -1, -1)]
 
-    assert strings.sort_texts(strings.pack(held)).rows.tolist() == list(range(len(held)))[::-1]
+    assert strings.sort_texts(strings.pack(texts)).rows.tolist() == list(range(len(texts)))[::-1]
 
 
 @given(TEXTS)
-def test_groups_that_are_given_are_kept_and_sorted_inside(held: list[str]) -> None:
-    half = len(held) // 2
-    group = np.array([0] * half + [half] * (len(held) - half), dtype=np.int64)
-    rows: Rows = np.arange(len(held), dtype=np.uint32)
+def test_rows_are_sorted_within_the_given_groups(texts: list[str]) -> None:
+    middle = len(texts) // 2
+    group = np.array([0] * middle + [middle] * (len(texts) - middle), dtype=np.int64)
+    rows: Rows = np.arange(len(texts), dtype=np.uint32)
 
-    found = strings.sort_texts(strings.pack(held), SortedRows(rows, group))
+    result = strings.sort_texts(strings.pack(texts), SortedRows(rows, group))
 
     def key(row: int) -> bytes:
-        return held[row].encode()
+        """The bytes of the text of a row."""
+        return texts[row].encode()
 
-    expected = sorted(range(half), key=key) + sorted(range(half, len(held)), key=key)
-    assert found.rows.tolist() == expected
+    expected = sorted(range(middle), key=key) + sorted(range(middle, len(texts)), key=key)
+    assert result.rows.tolist() == expected
 
 
-def test_no_text_is_no_row() -> None:
+def test_a_sort_of_no_texts_has_no_rows() -> None:
     assert strings.sort_texts(strings.pack([])).rows.tolist() == []

@@ -5,7 +5,7 @@ from pathlib import Path
 from shards.generations import atomic_files
 
 
-def test_a_file_that_is_written_is_there_whole_or_not_at_all(tmp_path: Path) -> None:
+def test_a_written_file_replaces_the_old_file_and_no_other_file_remains(tmp_path: Path) -> None:
     atomic_files.write(tmp_path / "x", b"un")
     atomic_files.write(tmp_path / "x", b"deux")
 

@@ -1,4 +1,4 @@
-"""Groups: both directions of a file of relationships, held to a plain list."""
+"""Groups: both directions of a file of relationships, compared with a plain list."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from shards.errors import CorruptError
 from shards.generations import groups
 from shards.generations.groups import GROUPS, NATURES, Relationship
 
-# Few LEI, so that many relationships share one.
+# Few LEI, so that many random relationships have the same parent or child.
 LEIS = [f"{letter * 18}{number:02}" for letter in "0AZ" for number in (1, 99)]
 DAYS = st.sampled_from([None, "1864-05-04", "2023-11-06"])
 RELATIONSHIPS = st.lists(
@@ -23,21 +23,34 @@ RELATIONSHIPS = st.lists(
 def test_parents_and_children_are_those_of_a_list(
     tmp_path_factory: pytest.TempPathFactory, relationships: list[Relationship]
 ) -> None:
+    """Parents, and the current and ended children of each nature, with the number of current children."""
     path = tmp_path_factory.mktemp("groups") / GROUPS
     groups.write(path, relationships)
-    found = groups.read(path)
+    stored = groups.read(path)
 
-    groups.check(found)
+    groups.check_order(stored)
     for lei in [*LEIS, "B" * 20]:
-        assert set(found.parents(lei)) == {one for one in relationships if one.child == lei}
+        assert set(stored.parents(lei)) == {
+            relationship for relationship in relationships if relationship.child == lei
+        }
         for nature in NATURES:
-            below = {one for one in relationships if (one.parent, one.nature) == (lei, nature)}
+            with_parent = {
+                relationship
+                for relationship in relationships
+                if (relationship.parent, relationship.nature) == (lei, nature)
+            }
             for ended in (False, True):
-                there = {one for one in below if (one.fin is not None) == ended}
-                children = found.children(lei, nature, ended=ended)
-                assert (set(children), len(children)) == (there, len(there))
-                assert found.children(lei, nature, 1, ended=ended) == children[:1]
-            assert found.count_children(lei, nature) == sum(one.fin is None for one in below)
+                expected = {
+                    relationship
+                    for relationship in with_parent
+                    if (relationship.fin is not None) == ended
+                }
+                children = stored.children(lei, nature, ended=ended)
+                assert (set(children), len(children)) == (expected, len(expected))
+                assert stored.children(lei, nature, 1, ended=ended) == children[:1]
+            assert stored.count_children(lei, nature) == sum(
+                relationship.fin is None for relationship in with_parent
+            )
 
 
 def test_the_same_relationships_give_the_same_bytes_in_any_order(tmp_path: Path) -> None:
@@ -58,7 +71,7 @@ def test_rows_out_of_order_and_other_files_are_refused(tmp_path: Path) -> None:
     rows = np.load(path)
     np.save(path, rows[::-1])
     with pytest.raises(CorruptError, match="not in the order of its child"):
-        groups.check(groups.read(path))
+        groups.check_order(groups.read(path))
 
     np.save(path, np.zeros(3))
     with pytest.raises(CorruptError, match="not of this format"):

@@ -1,4 +1,4 @@
-"""One writer at a time, and no removal of a generation that is read."""
+"""Locks: one writer at a time, and no removal of a generation that is open."""
 
 import os
 import subprocess
@@ -12,7 +12,7 @@ from shards.errors import GenerationError
 from shards.generations import generation_files, locks
 from tests.world import Company, company, publish
 
-FOUND = [
+COMPANIES = [
     company("EE", "1", "Ännchen OÜ", division="62", groupe="62.0", ca_eur=1e6, effectif=5),
     company("EE", "2", "Lab OÜ", division="62", groupe="62.0", ca_eur=1.0, effectif=6, score=9),
     company("EE", "3", "Żabka", division="47", groupe="47.1", site_web="https://b.ee"),
@@ -20,15 +20,16 @@ FOUND = [
 ]
 
 
-def grown(count: int) -> list[Company]:
-    return [*FOUND, *(company("FR", f"{number}", "Œuvre") for number in range(count))]
+def more_companies(count: int) -> list[Company]:
+    """COMPANIES and `count` companies of France."""
+    return [*COMPANIES, *(company("FR", f"{number}", "Œuvre") for number in range(count))]
 
 
-def test_one_writes_at_a_time_and_the_other_is_told_who(
+def test_one_process_writes_at_a_time_and_the_error_names_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    publish(tmp_path, FOUND)
-    publish(tmp_path, grown(1))
+    publish(tmp_path, COMPANIES)
+    publish(tmp_path, more_companies(1))
 
     with locks.write_lock(tmp_path):
         assert main(["rollback", str(tmp_path)]) == 1
@@ -52,9 +53,9 @@ with locks.write_lock(Path({str(tmp_path)!r})):
         pass
 
 
-def test_what_is_being_removed_is_not_begun_to_be_read(tmp_path: Path) -> None:
-    folder = tmp_path / publish(tmp_path, FOUND)
-    with locks.removal_lock(folder) as free:
-        assert free
+def test_a_generation_that_is_being_removed_cannot_be_opened(tmp_path: Path) -> None:
+    folder = tmp_path / publish(tmp_path, COMPANIES)
+    with locks.removal_lock(folder) as is_locked:
+        assert is_locked
         with pytest.raises(GenerationError, match="is being removed"):
             generation_files.load(tmp_path, folder.name)

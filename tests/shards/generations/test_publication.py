@@ -1,4 +1,4 @@
-"""Publication and rollback: gates, generations that are kept, remains of dead builds."""
+"""Publication and rollback: gates, kept generations, remains of dead builds."""
 
 from dataclasses import replace
 from pathlib import Path
@@ -15,11 +15,11 @@ from shards.generations import atomic_files, change_steps, generation_files, poi
 from shards.generations import reference as references
 from shards.generations.publication import EVERYWHERE, Gates
 from tests import world
-from tests.shards.two_publications import FOUND, LATER
+from tests.shards.two_publications import EARLIER, LATER
 from tests.world import Company, company, publish
 
-# Companies with counts to lose.
-FOUR = [
+# Enough companies of one country that their number can fall.
+COMPANIES = [
     company("EE", "1", "Ännchen OÜ", division="62", groupe="62.0", ca_eur=1e6, effectif=5),
     company("EE", "2", "Lab OÜ", division="62", groupe="62.0", ca_eur=1.0, effectif=6, score=9),
     company("EE", "3", "Żabka", division="47", groupe="47.1", site_web="https://b.ee"),
@@ -27,8 +27,8 @@ FOUR = [
 ]
 
 
-def test_a_damaged_predecessor_is_no_reason_not_to_be_replaced(tmp_path: Path) -> None:
-    first = publish(tmp_path, FOUND)
+def test_a_damaged_generation_is_replaced_without_a_comparison(tmp_path: Path) -> None:
+    first = publish(tmp_path, EARLIER)
     path = tmp_path / first / "EE.shard"
     path.write_bytes(path.read_bytes()[:-1] + b"x")
 
@@ -38,83 +38,85 @@ def test_a_damaged_predecessor_is_no_reason_not_to_be_replaced(tmp_path: Path) -
     assert change_steps.folders(tmp_path) == []
 
 
-def test_what_a_dead_build_left_of_changes_is_removed_by_the_next(tmp_path: Path) -> None:
-    publish(tmp_path, FOUND)
-    dead = tmp_path / f"{atomic_files.STAGED}changes"
-    dead.mkdir()
+def test_changes_that_a_dead_build_left_are_removed_by_the_next_build(tmp_path: Path) -> None:
+    publish(tmp_path, EARLIER)
+    remains = tmp_path / f"{atomic_files.STAGED}changes"
+    remains.mkdir()
 
     publish(tmp_path, LATER)
 
-    assert not dead.exists()
+    assert not remains.exists()
 
 
-def grown(count: int) -> list[Company]:
-    return [*FOUR, *(company("FR", f"{number}", "Œuvre") for number in range(count))]
+def more_companies(count: int) -> list[Company]:
+    """COMPANIES and `count` companies of France."""
+    return [*COMPANIES, *(company("FR", f"{number}", "Œuvre") for number in range(count))]
 
 
 @pytest.mark.parametrize(
-    ("minimums", "told"),
+    ("minimums", "message"),
     [
-        ({EVERYWHERE: 5}, "the whole has 4 companies, 5 are the minimum"),
-        ({"EE": 4}, "EE has 3 companies, 4 are the minimum"),
-        ({"FR": 1}, "FR has 0 companies, 1 are the minimum"),
+        ({EVERYWHERE: 5}, "the whole has 4 companies, fewer than the minimum of 5"),
+        ({"EE": 4}, "EE has 3 companies, fewer than the minimum of 4"),
+        ({"FR": 1}, "FR has 0 companies, fewer than the minimum of 1"),
     ],
 )
 def test_fewer_companies_than_the_minimum_are_not_published(
-    tmp_path: Path, minimums: dict[str, int], told: str
+    tmp_path: Path, minimums: dict[str, int], message: str
 ) -> None:
-    with pytest.raises(GenerationError, match=told):
-        publish(tmp_path, FOUR, gates=Gates(minimums=minimums))
+    with pytest.raises(GenerationError, match=message):
+        publish(tmp_path, COMPANIES, gates=Gates(minimums=minimums))
 
     assert pointer.read(tmp_path) is None
-    forced = publish(tmp_path, FOUR, gates=Gates(force=True, minimums=minimums))
-    assert generation_files.read_manifest(tmp_path / forced).forced == told
-    publish(tmp_path / "b", FOUR, gates=Gates(minimums={EVERYWHERE: 4, "EE": 3, "UK": 1}))
+    forced = publish(tmp_path, COMPANIES, gates=Gates(force=True, minimums=minimums))
+    assert generation_files.read_manifest(tmp_path / forced).forced == message
+    # Counts equal to the minimums are published.
+    publish(tmp_path / "b", COMPANIES, gates=Gates(minimums={EVERYWHERE: 4, "EE": 3, "UK": 1}))
 
 
-def test_a_file_that_is_not_the_one_its_maker_saw_is_not_published(tmp_path: Path) -> None:
-    first = publish(tmp_path, FOUR)
-    known = generation_files.read_manifest(tmp_path / first).files["EE.shard"]
+def test_a_file_with_another_digest_than_at_its_build_is_not_published(tmp_path: Path) -> None:
+    first = publish(tmp_path, COMPANIES)
+    file = generation_files.read_manifest(tmp_path / first).files["EE.shard"]
 
     with pytest.raises(CorruptError, match=r"EE.shard is not the file of the manifest"):
-        publish(tmp_path, FOUR, known={"EE.shard": replace(known, blake3="0" * 64)})
+        publish(tmp_path, COMPANIES, digests={"EE.shard": replace(file, blake3="0" * 64)})
 
     assert pointer.current_name(tmp_path) == first
 
 
-def test_so_many_generations_are_kept_as_is_said_and_no_fewer_than_two(tmp_path: Path) -> None:
-    names = [publish(tmp_path, grown(count), keep=3) for count in range(5)]
+def test_the_requested_number_of_generations_is_kept_or_two_by_default(tmp_path: Path) -> None:
+    names = [publish(tmp_path, more_companies(count), keep=3) for count in range(5)]
 
-    known = pointer.read(tmp_path)
-    assert known is not None
-    assert known.kept_generations == (names[4], names[3], names[2])
+    current = pointer.read(tmp_path)
+    assert current is not None
+    assert current.generations == (names[4], names[3], names[2])
     assert {path.parent.name for path in tmp_path.glob("*/manifest.json")} == set(
-        known.kept_generations
+        current.generations
     )
 
-    publish(tmp_path, grown(4))
-    known = pointer.read(tmp_path)
-    assert known is not None
-    assert known.kept_generations == (names[4], names[3])
+    publish(tmp_path, more_companies(4))
+    current = pointer.read(tmp_path)
+    assert current is not None
+    assert current.generations == (names[4], names[3])
 
 
-def test_any_generation_that_is_kept_can_be_gone_back_to(
+def test_rollback_can_publish_any_kept_generation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    names = [publish(tmp_path, grown(count), keep=3) for count in range(3)]
+    names = [publish(tmp_path, more_companies(count), keep=3) for count in range(3)]
 
     assert main(["rollback", str(tmp_path), "--to", names[0]]) == 0
-    known = pointer.read(tmp_path)
-    assert known is not None
-    assert known.kept_generations == (names[0], names[2], names[1])
+    current = pointer.read(tmp_path)
+    assert current is not None
+    assert current.generations == (names[0], names[2], names[1])
     assert main(["rollback", str(tmp_path), "--to", "0" * 16]) == 1
     assert "there is no generation" in capsys.readouterr().err
 
 
-def test_a_current_that_makes_no_sense_is_written_anew_by_saying_what_it_should_say(
+def test_rollback_to_a_named_generation_replaces_a_malformed_current(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    name = publish(tmp_path, FOUR)
+    name = publish(tmp_path, COMPANIES)
     (tmp_path / "CURRENT").write_bytes(b"{")
 
     assert main(["rollback", str(tmp_path)]) == 1
@@ -123,73 +125,73 @@ def test_a_current_that_makes_no_sense_is_written_anew_by_saying_what_it_should_
     assert pointer.current_name(tmp_path) == name
 
 
-def test_a_generation_that_is_read_is_not_removed_before_it_is_closed(tmp_path: Path) -> None:
-    first = publish(tmp_path, FOUR)
+def test_an_open_generation_is_not_removed_before_it_is_closed(tmp_path: Path) -> None:
+    first = publish(tmp_path, COMPANIES)
     with generation_files.load(tmp_path, first) as generation:
-        publish(tmp_path, grown(1))
-        publish(tmp_path, grown(2))
+        publish(tmp_path, more_companies(1))
+        publish(tmp_path, more_companies(2))
         assert generation.shards["EE"].company(0)["nom"] == "Żabka"
         generation_files.verify_digests(tmp_path / first, generation.manifest)
 
-    publish(tmp_path, grown(3))
+    publish(tmp_path, more_companies(3))
     assert not (tmp_path / first).exists()
 
 
-def test_a_damaged_generation_is_replaced_by_building_it_again(tmp_path: Path) -> None:
-    name = publish(tmp_path, FOUR)
+def test_a_damaged_generation_is_replaced_if_it_is_built_again(tmp_path: Path) -> None:
+    name = publish(tmp_path, COMPANIES)
     path = tmp_path / name / "EE.shard"
     path.write_bytes(path.read_bytes()[:-1])
 
-    assert publish(tmp_path, FOUR) == name
+    assert publish(tmp_path, COMPANIES) == name
     generation_files.verify_digests(
         tmp_path / name, generation_files.read_manifest(tmp_path / name)
     )
 
 
-def test_a_generation_of_another_format_is_replaced_and_its_counts_still_held_against_the_new(
+def test_a_generation_of_another_format_is_replaced_after_a_comparison_of_counts(
     tmp_path: Path,
 ) -> None:
-    path = tmp_path / publish(tmp_path, FOUR) / "manifest.json"
+    path = tmp_path / publish(tmp_path, COMPANIES) / "manifest.json"
     document = orjson.loads(path.read_bytes())
     path.write_bytes(orjson.dumps({**document, "format": format.FORMAT_VERSION - 1}))
 
     with pytest.raises(GenerationError, match="EE has 2 companies, the published generation has 3"):
-        publish(tmp_path, FOUR[1:])
-    assert publish(tmp_path, grown(1)) == pointer.current_name(tmp_path)
+        publish(tmp_path, COMPANIES[1:])
+    assert publish(tmp_path, more_companies(1)) == pointer.current_name(tmp_path)
 
 
-def test_the_least_number_that_is_kept_is_two() -> None:
+def test_two_generations_are_kept_by_default() -> None:
     assert publication.KEPT == 2
 
 
 @pytest.mark.parametrize("damage", ["cut", "gone"])
-def test_what_cannot_be_compared_with_what_is_published_is_not_published(
+def test_a_generation_is_not_published_if_the_published_counts_cannot_be_read(
     tmp_path: Path, damage: str
 ) -> None:
-    """Nobody can say that nothing was lost; and what is kept is what can be gone back to."""
-    whole = publish(tmp_path, grown(100))
-    broken = publish(tmp_path, grown(101))
-    path = tmp_path / broken / generation_files.MANIFEST
+    """The published counts may be higher. A forced publication keeps the last readable generation for a rollback."""
+    readable = publish(tmp_path, more_companies(100))
+    unreadable = publish(tmp_path, more_companies(101))
+    path = tmp_path / unreadable / generation_files.MANIFEST
     path.write_bytes(path.read_bytes()[:100])
     if damage == "gone":
         path.unlink()
 
-    with pytest.raises(GenerationError, match="cannot be read, and hence not be compared with"):
-        publish(tmp_path, grown(2))
-    assert pointer.current_name(tmp_path) == broken
-    forced = publish(tmp_path, grown(2), gates=Gates(force=True))
+    with pytest.raises(GenerationError, match="cannot be read, so the counts cannot be compared"):
+        publish(tmp_path, more_companies(2))
+    assert pointer.current_name(tmp_path) == unreadable
+    forced = publish(tmp_path, more_companies(2), gates=Gates(force=True))
 
-    known = pointer.read(tmp_path)
-    assert known is not None
-    assert known.kept_generations == (forced, whole)
-    assert publication.rollback(tmp_path).generation == whole
+    current = pointer.read(tmp_path)
+    assert current is not None
+    assert current.generations == (forced, readable)
+    assert publication.rollback(tmp_path).generation == readable
 
 
 @pytest.mark.parametrize("command", ["list", "inspect", "rollback", "verify"])
-def test_a_folder_of_nothing_is_an_error_and_stays_as_it_is(
+def test_a_folder_without_a_generation_is_an_error_and_is_not_created(
     tmp_path: Path, command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """A script can tell a misspelt folder from an empty answer."""
+    """A script notices a misspelt folder"""
     absent = tmp_path / "absent"
 
     assert main([command, str(tmp_path)]) == 1
@@ -199,52 +201,53 @@ def test_a_folder_of_nothing_is_an_error_and_stays_as_it_is(
     assert not absent.exists()
 
 
-def test_another_company_gives_another_generation_and_keeps_the_one_before(tmp_path: Path) -> None:
-    first = publish(tmp_path, FOUND)
-    second = publish(tmp_path, [*FOUND, company("FR", "9", "Œuvre")])
-    third = publish(tmp_path, [*FOUND, company("FR", "9", "Œuvre"), company("FR", "8", "Ç")])
+def test_a_publication_keeps_the_generation_before_it_and_no_older_one(tmp_path: Path) -> None:
+    first = publish(tmp_path, EARLIER)
+    second = publish(tmp_path, [*EARLIER, company("FR", "9", "Œuvre")])
+    third = publish(tmp_path, [*EARLIER, company("FR", "9", "Œuvre"), company("FR", "8", "Ç")])
 
-    known = pointer.read(tmp_path)
-    assert known is not None
-    assert (known.generation, known.previous) == (third, second)
-    assert _folders(tmp_path) == {second, third}
-    assert first not in _folders(tmp_path)
+    current = pointer.read(tmp_path)
+    assert current is not None
+    assert (current.generation, current.previous) == (third, second)
+    assert _generation_names(tmp_path) == {second, third}
+    assert first not in _generation_names(tmp_path)
 
 
-def test_publishing_what_is_published_changes_nothing(tmp_path: Path) -> None:
-    publish(tmp_path, FOUND)
+def test_publishing_the_same_companies_again_changes_nothing(tmp_path: Path) -> None:
+    publish(tmp_path, EARLIER)
     before = (tmp_path / "CURRENT").read_bytes()
 
-    publish(tmp_path, FOUND)
+    publish(tmp_path, EARLIER)
 
     assert (tmp_path / "CURRENT").read_bytes() == before
 
 
 def test_a_country_that_lost_too_many_companies_is_not_published(tmp_path: Path) -> None:
-    before = publish(tmp_path, FOUND)
+    before = publish(tmp_path, EARLIER)
 
     with pytest.raises(GenerationError, match="EE has 1 companies, the published generation has 2"):
-        publish(tmp_path, FOUND[1:])
+        publish(tmp_path, EARLIER[1:])
 
     assert pointer.current_name(tmp_path) == before
-    forced = publish(tmp_path, FOUND[1:], gates=Gates(force=True))
+    forced = publish(tmp_path, EARLIER[1:], gates=Gates(force=True))
     assert generation_files.read_manifest(tmp_path / forced).forced is not None
 
 
-def test_what_a_dead_build_left_is_removed_by_the_next(tmp_path: Path) -> None:
-    dead = publication.make_staging_folder(tmp_path)
-    (dead / "EE.shard").write_bytes(b"half")
+def test_files_that_a_dead_build_left_are_removed_by_the_next_build(tmp_path: Path) -> None:
+    remains = publication.make_staging_folder(tmp_path)
+    (remains / "EE.shard").write_bytes(b"half")
 
-    publish(tmp_path, FOUND)
+    publish(tmp_path, EARLIER)
 
-    assert not dead.exists()
+    assert not remains.exists()
 
 
-def test_a_shard_that_counts_otherwise_than_the_lists_is_not_published(tmp_path: Path) -> None:
+def test_a_shard_with_other_counts_than_the_lists_is_not_published(tmp_path: Path) -> None:
+    """The reference lists count the companies of each country and sector; here they lack the first company."""
     staged = publication.make_staging_folder(tmp_path)
     for iso2 in world.COUNTRIES:
-        world.write_shard(staged / f"{iso2}.shard", iso2, FOUND)
-    lists = world.reference(FOUND[1:])
+        world.write_shard(staged / f"{iso2}.shard", iso2, EARLIER)
+    lists = world.reference(EARLIER[1:])
     (staged / generation_files.REFERENCE).write_bytes(references.dump(lists))
 
     with pytest.raises(ShardError, match=r"EE.shard holds 2 companies"):
@@ -259,20 +262,21 @@ def test_a_shard_that_counts_otherwise_than_the_lists_is_not_published(tmp_path:
     assert pointer.current_name(tmp_path) is None
 
 
-def test_rollback_publishes_the_previous_one_and_can_be_undone(tmp_path: Path) -> None:
-    first = publish(tmp_path, FOUND)
-    second = publish(tmp_path, [*FOUND, company("FR", "9", "Œuvre")])
+def test_rollback_publishes_the_previous_generation_and_can_be_undone(tmp_path: Path) -> None:
+    first = publish(tmp_path, EARLIER)
+    second = publish(tmp_path, [*EARLIER, company("FR", "9", "Œuvre")])
 
     assert publication.rollback(tmp_path).generation == first
     assert publication.rollback(tmp_path).generation == second
 
 
-def test_rollback_without_a_previous_generation_says_so(tmp_path: Path) -> None:
-    publish(tmp_path, FOUND)
+def test_rollback_without_a_previous_generation_is_an_error(tmp_path: Path) -> None:
+    publish(tmp_path, EARLIER)
 
     with pytest.raises(GenerationError, match="no previous generation"):
         publication.rollback(tmp_path)
 
 
-def _folders(data: Path) -> set[str]:
+def _generation_names(data: Path) -> set[str]:
+    """The names of the generations in the folder."""
     return {path.parent.name for path in data.glob("*/manifest.json")}

@@ -1,7 +1,7 @@
-"""Files that change between two reads: the compiled source, interpreted, over arrays that do not say the same twice.
+"""Files that change between two reads: interpreted modules of the kernel over arrays whose numbers change.
 
-Whatever a mapped array says, no index is outside an array, read or written: an index that was checked is the one that
-is used. Interpreted modules raise IndexError where compiled ones would touch other memory.
+Whatever numbers a mapped array has, no read or write is outside an array: the index that was checked is the index that
+is used. Interpreted modules raise IndexError where compiled modules would access other memory.
 """
 
 import random
@@ -18,15 +18,15 @@ from shards.errors import ShardError
 from shards.kernel import types
 from shards.query import ORDERS, Query, Range
 from shards.reader.shard import Shard
-from tests.shards.altered import value_places
-from tests.shards.kernel.test_damage import ENGINES, FOUND, THRESHOLDS, questions
+from tests.shards.kernel.test_damage import COMPANIES, ENGINES, THRESHOLDS, shard_calls
 from tests.shards.search.open_shards import INTERPRETED_MODULES
-from tests.shards.search.test_search import tuned
+from tests.shards.search.test_search import tuning
+from tests.shards.shard_edits import value_places
 from tests.world import write_shard
 
 COUNTRIES: Final = ("EE", "NO")
 ROUNDS: Final = 6
-# Arrays that `shards/search/generation_arrays.py` has copied, so that nothing changes them.
+# Arrays that `shards/search/generation_arrays.py` has copied. They do not change with the file.
 COPIED: Final = {
     "cell_marks",
     "cell_stops",
@@ -35,55 +35,63 @@ COPIED: Final = {
     "record_chunks",
     "record_sizes",
 }
+# The columns of codes whose `run_ends` are read from the file.
 MAPPED_RUNS: Final = {types.FORME, types.VILLE, types.NACE}
 
 
-class Restless:
-    """An array of a file that changes: now and then a read finds another number."""
+class ChangingArray:
+    """An array of a file that changes: some reads return another number."""
 
-    def __init__(self, held: memoryview, chance: random.Random, rate: float) -> None:
-        self._held, self._chance, self._rate = held, chance, rate
-        self._bits = 8 * held.itemsize
-        self._signed = held.format in "hiq"
-        self._real = held.format == "d"
+    def __init__(self, array: memoryview, chance: random.Random, rate: float) -> None:
+        self._array, self._chance, self._rate = array, chance, rate
+        self._bits = 8 * array.itemsize
+        self._signed = array.format in "hiq"  # signed integers of 2, 4 and 8 bytes
+        self._is_float = array.format == "d"
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._array)
 
     def __getitem__(self, index: int) -> Any:
-        if not 0 <= index < len(self._held):
-            raise IndexError(f"{index} of {len(self._held)}")
-        if self._real or self._chance.random() >= self._rate:
-            return self._held[index]
-        near = self._chance.choice(
-            (0, 1, self._held[index] + 1, 2 * len(self._held), 2**self._bits - 1)
+        """The stored number, or at random 0, 1, the stored number plus 1, or a number that is out of range."""
+        if not 0 <= index < len(self._array):
+            raise IndexError(f"{index} of {len(self._array)}")
+        if self._is_float or self._chance.random() >= self._rate:
+            return self._array[index]
+        changed_number = self._chance.choice(
+            (0, 1, self._array[index] + 1, 2 * len(self._array), 2**self._bits - 1)
         )
-        return near & (2 ** (self._bits - self._signed) - 1)
+        return changed_number & (2 ** (self._bits - self._signed) - 1)
 
 
-def unsettle(shard: types.ShardArrays, chance: random.Random, rate: float) -> None:
-    """Let every array that is mapped change while it is read."""
+def make_changing(shard: types.ShardArrays, chance: random.Random, rate: float) -> None:
+    """Replace each array that is read from the mapped file by one that changes while it is read, as the file might.
+
+    `rate` is the share of reads of integers that return another number.
+    """
     for name in type(shard).__annotations__:
-        held = getattr(shard, name)
+        array = getattr(shard, name)
         if name in COPIED:
             continue
-        if isinstance(held, memoryview):
-            setattr(shard, name, Restless(held, chance, rate))
-        elif isinstance(held, list) and held and isinstance(held[0], memoryview):
-            changed = [
-                Restless(one, chance, rate) if name != "run_ends" or i in MAPPED_RUNS else one
-                for i, one in enumerate(held)
+        if isinstance(array, memoryview):
+            setattr(shard, name, ChangingArray(array, chance, rate))
+        elif isinstance(array, list) and array and isinstance(array[0], memoryview):
+            # Some `run_ends` are copies of the numbers in the file, so they stay the same when the file changes.
+            changing_parts = [
+                ChangingArray(part, chance, rate)
+                if name != "run_ends" or i in MAPPED_RUNS
+                else part
+                for i, part in enumerate(array)
             ]
-            setattr(shard, name, changed)
+            setattr(shard, name, changing_parts)
 
 
 @contextmanager
-def opened(folder: Path, modules: Any) -> Iterator[Any]:
-    """Two countries, so that rows are merged."""
+def open_countries(folder: Path, modules: Any) -> Iterator[Any]:
+    """Open two countries with the same companies, so that a search merges rows of two shards."""
     base = modules["shards.search.search"].ShardSet()
     for iso2 in COUNTRIES:
-        found: list[Any] = [{**one, "iso2": iso2} for one in FOUND]
-        write_shard(folder / iso2, iso2, found)
+        dataset: list[Any] = [{**entry, "iso2": iso2} for entry in COMPANIES]
+        write_shard(folder / iso2, iso2, dataset)
         base[iso2] = Shard(folder / iso2)
     yield base
     base.forget()
@@ -91,14 +99,18 @@ def opened(folder: Path, modules: Any) -> Iterator[Any]:
         shard.close()
 
 
-def judged(ask: Callable[[], object]) -> None:
-    """Ask, and let no error of an index inside the compiled source pass, whatever it was turned into."""
+def assert_no_index_error(call: Callable[[], object]) -> None:
+    """Call a function. Fail if it used an index outside an array, even if it raised another error for this.
+
+    The kernel runs as Python, and raises ShardError for damage that it notices. Any other error from a line of the
+    kernel, or from `__getitem__` of a `ChangingArray`, is an index outside an array.
+    """
     try:
-        ask()
+        call()
     except (ShardError, LookupError, ValueError) as error:
         cause: BaseException = error.__cause__ or error
-        where = traceback.extract_tb(cause.__traceback__)[-1]
-        outside = "shards/kernel" in where.filename or where.name == "__getitem__"
+        last_frame = traceback.extract_tb(cause.__traceback__)[-1]
+        outside = "shards/kernel" in last_frame.filename or last_frame.name == "__getitem__"
         if outside and not isinstance(cause, ShardError):
             raise AssertionError("an index is outside its array") from cause
 
@@ -109,40 +121,45 @@ def test_no_index_is_read_twice_from_the_map(
     thresholds: dict[tuple[Any, str], Any], rate: float, tmp_path: Path
 ) -> None:
     chance = random.Random(7)
-    with tuned(thresholds, {}), opened(tmp_path, INTERPRETED_MODULES) as base:
+    with tuning(thresholds, {}), open_countries(tmp_path, INTERPRETED_MODULES) as base:
         for shard in base.own_session().arrays.record.shards:
-            unsettle(shard, chance, rate)
+            make_changing(shard, chance, rate)
         for _ in range(ROUNDS):
-            for ask in questions(INTERPRETED_MODULES, base):
-                judged(ask)
+            for call in shard_calls(INTERPRETED_MODULES, base):
+                assert_no_index_error(call)
             for tri in ORDERS:
-                judged(lambda tri=tri: _page(base, Query(tri=tri)))  # type: ignore[misc]
+                assert_no_index_error(lambda tri=tri: _page(base, Query(tri=tri)))  # type: ignore[misc]
 
 
 def _page(base: Any, query: Query) -> object:
+    """Search the first 150 rows with the interpreted engine."""
     return INTERPRETED_MODULES["shards.search.search"].search(base, query, offset=0, limit=150)
 
 
+# The greatest number, the greatest signed number, more than the rows of a country, the least.
 @pytest.mark.parametrize("number", [0xFFFFFFFF, 0x7FFFFFFF, 91, 0])
 @pytest.mark.parametrize("engine", ENGINES, ids=["interpreted", "compiled"])
-def test_activities_of_cells_that_change_under_an_open_shard_move_no_slot(
+def test_activities_of_cells_that_change_while_a_shard_is_open_do_not_change_the_results(
     engine: Any, number: int, tmp_path: Path
 ) -> None:
-    """Before: a search read and wrote outside its working memory"""
-    with opened(tmp_path, engine) as base:
+    """The first search copies `nace.cells`. An earlier version read and wrote outside the working memory of a search"""
+    with open_countries(tmp_path, engine) as base:
         searching = engine["shards.search.search"]
         counting = engine["shards.search.distribution"]
 
-        def asked() -> object:
-            counted = counting.distributions(base, Query(villes=("t1",)), ("nace",), float("inf"))
+        def counts_and_total() -> object:
+            """The counts and the total of two searches that read activities."""
+            distribution = counting.distributions(
+                base, Query(villes=("t1",)), ("nace",), float("inf")
+            )
             query = Query(nace=("62.01",), ranges=(Range("effectif", 2),))
             page = searching.search(base, query, offset=0, limit=9)
-            return counted[1]["nace"].top_values(), page.total
+            return distribution[1]["nace"].top_values(), page.total
 
-        whole = asked()
+        expected = counts_and_total()
         start, size = value_places(tmp_path / "EE")[format.CODE, b"nace.cells"]
         with (tmp_path / "EE").open("r+b") as file:
             file.seek(start)
             file.write(number.to_bytes(4, "little") * (size // 4))
 
-        assert asked() == whole
+        assert counts_and_total() == expected

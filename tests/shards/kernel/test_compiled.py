@@ -1,10 +1,11 @@
-"""Compiled modules: each of the list in `setup.py` is there, and no other, which Python would import instead."""
+"""Compiled modules: exactly those of `setup.py`. Python would import an outdated file instead of the source."""
 
 import ast
 
 from tests import ROOT
 
-ROOMS = ("shards", "serve", "pipeline", "quota", "seeds")
+# The folders that can have compiled modules.
+FOLDERS = ("shards", "serve", "pipeline", "quota", "seeds")
 
 
 def listed_modules() -> set[str]:
@@ -14,16 +15,16 @@ def listed_modules() -> set[str]:
         for node in ast.parse((ROOT / "setup.py").read_text()).body
         if isinstance(node, ast.Assign)
     }
-    engine: tuple[str, ...] = ast.literal_eval(lists["MODULES"])
-    plain: tuple[str, ...] = ast.literal_eval(lists["PLAIN"])
-    return {*(f"shards.{name}" for name in engine), *plain}
+    engine_names: tuple[str, ...] = ast.literal_eval(lists["MODULES"])
+    other_names: tuple[str, ...] = ast.literal_eval(lists["PLAIN"])
+    return {*(f"shards.{name}" for name in engine_names), *other_names}
 
 
-def test_each_listed_module_is_compiled_and_no_other_is_left_of_an_earlier_build() -> None:
+def test_the_listed_modules_are_compiled_and_an_earlier_build_left_no_others() -> None:
     compiled = {
         ".".join([*path.parent.relative_to(ROOT).parts, path.name.partition(".")[0]])
-        for room in ROOMS
-        for path in (ROOT / room).rglob("*.so")
+        for folder in FOLDERS
+        for path in (ROOT / folder).rglob("*.so")
     }
 
     assert compiled == listed_modules()

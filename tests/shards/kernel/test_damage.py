@@ -1,7 +1,7 @@
-"""Damaged shards: a search answers, or raises an error that says so; it never reads outside an array.
+"""Damaged shards: a search answers or raises a ShardError; it does not read outside an array.
 
-Interpreted modules raise IndexError where compiled ones would read outside, so they are the judge; the
-compiled ones then search the same file.
+Interpreted modules raise IndexError for an index outside an array, so they search each file first; compiled modules
+then search the same file.
 """
 
 import importlib
@@ -29,12 +29,12 @@ from shards.search import search as search_module
 from shards.search.distribution import towns_of
 from shards.search.generation_arrays import GenerationArrays
 from shards.search.search import UNLIMITED, ShardSet, search
-from tests.shards.altered import altered, value_places, written
 from tests.shards.search.open_shards import INTERPRETED_MODULES
-from tests.shards.search.test_search import tuned
+from tests.shards.search.test_search import tuning
+from tests.shards.shard_edits import edit_table, overwrite, value_places
 from tests.world import company, write_shard
 
-FOUND: Final = [
+COMPANIES: Final = [
     company(
         "EE",
         f"{i:04}",
@@ -54,7 +54,7 @@ FOUND: Final = [
         a_comptes=i % 3 == 0,
     )
     for i in range(90)
-    for nom, ca, site in [
+    for nom, ca, site in [  # one tuple: the name, the turnover and the website of company i
         (f"ab cd {i % 5} Fitlab {i}", float(i % 4) if i % 3 else None, "a" if i % 2 else None)
     ]
 ]
@@ -80,10 +80,11 @@ QUERIES: Final = [
         {"ids": (("EE", "0003"), ("EE", "0050")), "etats": ("inconnu",)},
     )
 ]
+# The tables whose values are damaged here; tests/shards/search/test_records.py damages records and statements.
 TABLES: Final = [name for name in format.TABLES if name not in (format.RECORD, format.COMPTES)]
 
 
-# Large shards have sets, heads and lists that this small one has under other thresholds only.
+# With the second thresholds, a small shard has the sets, heads and lists of a large shard.
 THRESHOLDS: Final[list[dict[tuple[Any, str], Any]]] = [
     {},
     {
@@ -95,7 +96,7 @@ THRESHOLDS: Final[list[dict[tuple[Any, str], Any]]] = [
         (format, "HEAD_ROWS"): 2,
         (format, "TOP_ROWS"): 8,
         (format, "TOP_LEAST"): 4,
-        (row_sets, "_DENSE"): 3,
+        (row_sets, "_DENSE_FROM"): 3,
     },
 ]
 
@@ -107,8 +108,11 @@ ENGINES: Final[tuple[Mapping[str, ModuleType], ...]] = (
 )
 
 
-def questions(modules: Mapping[str, ModuleType], base: ShardSet) -> list[Callable[[], object]]:
-    """What is asked of a shard: searches, counts, completions, and candidates of a name."""
+def shard_calls(modules: Mapping[str, ModuleType], base: ShardSet) -> list[Callable[[], object]]:
+    """Calls without arguments that read all parts of a shard: searches, counts, completions, candidates of a name.
+
+    `modules` are the modules of one engine, compiled or interpreted.
+    """
     searching, distribution, rows, suggestions = (
         modules[f"shards.{name}"]
         for name in (
@@ -118,38 +122,40 @@ def questions(modules: Mapping[str, ModuleType], base: ShardSet) -> list[Callabl
     )  # fmt: skip
     lookup = rows.CandidateRows(base.own_session().arrays)
     spellings = [Spelling(text, i, 1.0) for i, text in enumerate(("fitlab", "fitlb", "ab", "17"))]
-    found: list[Callable[[], object]] = [
+    calls: list[Callable[[], object]] = [
         partial(searching.search, base, query, offset=0, limit=60) for query in QUERIES
     ]
     for query in QUERIES[:: len(QUERIES) // 5]:
-        found += [
+        calls += [
             partial(distribution.count_facets, base, query, limit=20),
             partial(distribution.distributions, base, query, distribution.DIMENSIONS, UNLIMITED),
         ]
     for q in ("a", "fit", "ab c", "4 f", "t"):
-        found += [
+        calls += [
             partial(suggestions.companies, base, q, (), 5),
             partial(suggestions.words, base, q, (), 5),
             partial(suggestions.towns, base, q, (), 5),
         ]
-    return [*found, partial(lookup.rows, spellings, [0], near=True)]
+    return [*calls, partial(lookup.rows, spellings, [0], near=True)]
 
 
-def _damage(path: Path, chance: random.Random) -> None:
+def _damage_a_value(path: Path, chance: random.Random) -> None:
     """Change a bit or four bytes, or cut the end, of one value of the file."""
-    with altered(path, chance.choice(TABLES)) as txn:
-        found = [(bytes(key), bytearray(value)) for key, value in txn.cursor() if value]
-        if not found:
+    with edit_table(path, chance.choice(TABLES)) as txn:
+        entries = [(bytes(key), bytearray(value)) for key, value in txn.cursor() if value]
+        if not entries:
             return
-        key, value = chance.choice(found)
-        place = chance.randrange(len(value))
+        key, value = chance.choice(entries)
+        position = chance.randrange(len(value))
         match chance.choice(("bit", "bytes", "end")):
             case "bit":
-                value[place] ^= 1 << chance.randrange(8)
-            case "bytes":
-                value[place & ~3 : (place & ~3) + 4] = b"\xff" * min(4, len(value) - (place & ~3))
+                value[position] ^= 1 << chance.randrange(8)
+            case "bytes":  # from a multiple of 4 on, so that a number of 4 bytes changes
+                value[position & ~3 : (position & ~3) + 4] = b"\xff" * min(
+                    4, len(value) - (position & ~3)
+                )
             case "end":
-                del value[place & ~7 :]
+                del value[position & ~7 :]
         txn.put(key, bytes(value))
 
 
@@ -158,23 +164,25 @@ def _damage(path: Path, chance: random.Random) -> None:
 def test_a_damaged_shard_answers_or_is_refused(
     thresholds: dict[tuple[Any, str], Any], seed: int, tmp_path: Path
 ) -> None:
+    """Calls over a damaged shard return an answer or raise an error of shards; the process never dies."""
     chance = random.Random(seed)
-    with tuned(thresholds, {}):
-        write_shard(tmp_path / "whole", "EE", FOUND)
+    with tuning(thresholds, {}):
+        write_shard(tmp_path / "whole", "EE", COMPANIES)
         for _ in range(40):
             shutil.copy(tmp_path / "whole", tmp_path / "EE")
-            _damage(tmp_path / "EE", chance)
+            _damage_a_value(tmp_path / "EE", chance)
             for modules in ENGINES:
                 with suppress(ShardError, UnicodeDecodeError), Shard(tmp_path / "EE") as shard:
                     base = modules["shards.search.search"].ShardSet()
                     base["EE"] = shard
-                    for ask in questions(modules, base):
+                    for call in shard_calls(modules, base):
                         with suppress(ShardError):
-                            ask()
+                            call()
 
 
 @pytest.mark.parametrize(
     ("table", "key", "width", "value"),
+    # `value` overwrites each number or byte of the array. No character begins with the bytes 0x80 and 0xbf.
     [
         (format.CODE, b"ville.spelling_ends", 4, b"\xff\xff\xff\xff"),
         (format.STEP, b"ca_desc", 4, b"\xff\xff\xff\xff"),
@@ -183,16 +191,17 @@ def test_a_damaged_shard_answers_or_is_refused(
         (format.WORD, b"data", 1, b"\xbf"),
     ],
 )
-def test_what_changes_under_an_open_shard_is_refused_or_answered(
+def test_a_shard_that_changes_while_it_is_open_answers_or_is_refused(
     table: bytes, key: bytes, width: int, value: bytes, tmp_path: Path
 ) -> None:
-    write_shard(tmp_path / "EE", "EE", FOUND)
+    """Each number of an array is overwritten alone, before the functions that read the array are called."""
+    write_shard(tmp_path / "EE", "EE", COMPANIES)
     start, size = value_places(tmp_path / "EE")[table, key]
     for modules in ENGINES:
-        for number in range(size // width):
+        for index in range(size // width):
             with (
                 Shard(tmp_path / "EE") as shard,
-                written(tmp_path / "EE", start + number * width, value),
+                overwrite(tmp_path / "EE", start + index * width, value),
             ):
                 base = modules["shards.search.search"].ShardSet()
                 base["EE"] = shard
@@ -206,40 +215,43 @@ def test_what_changes_under_an_open_shard_is_refused_or_answered(
                     towns_of(base).spelling(0)
 
 
-def test_counts_of_codes_that_do_not_add_up_leave_the_country_out_at_the_first_search(
+def test_a_country_whose_counts_of_codes_do_not_add_up_is_left_out_at_the_first_search(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """L8: each search gathered all arrays again, up to fifteen times as long as the search itself"""
-    write_shard(tmp_path / "EE", "EE", FOUND)
-    attempts: list[ShardSet] = []
+    """L8: in an earlier version, each search gathered all arrays again and took up to fifteen times as long"""
+    write_shard(tmp_path / "EE", "EE", COMPANIES)
+    gathered_bases: list[ShardSet] = []
 
-    class Counted(GenerationArrays):
+    class CountingArrays(GenerationArrays):
+        """Arrays that note for which base they are gathered."""
+
         def __init__(self, shards: Mapping[str, Shard]) -> None:
-            attempts.append(shards)  # type: ignore[arg-type]
+            gathered_bases.append(shards)  # type: ignore[arg-type]
             super().__init__(shards)
 
-    monkeypatch.setattr(search_module, "GenerationArrays", Counted)
+    monkeypatch.setattr(search_module, "GenerationArrays", CountingArrays)
     places = value_places(tmp_path / "EE")
     names = [key for table, key in places if table == format.CODE and key.endswith(b"ends")]
     names.remove(b"ville.spelling_ends")
-    tried = 0
+    refused_values = 0
     for name in names:
         start, size = places[format.CODE, name]
-        for number in range(size // 4):
+        for index in range(size // 4):
+            # The greatest number, the greatest signed number, and 89, one less than the number of rows.
             for value in (b"\xff\xff\xff\xff", b"\xff\xff\xff\x7f", b"\x59\x00\x00\x00"):
                 with Shard(tmp_path / "EE") as shard:
-                    held = np.frombuffer(shard.file.value(format.CODE, name), "<u4").tolist()
-                    held[number] = int.from_bytes(value, "little")
-                    if held[0] == 0 and held == sorted(held) and held[-1] == shard.rows:
+                    numbers = np.frombuffer(shard.file.value(format.CODE, name), "<u4").tolist()
+                    numbers[index] = int.from_bytes(value, "little")
+                    if numbers[0] == 0 and numbers == sorted(numbers) and numbers[-1] == shard.rows:
                         continue
-                    with written(tmp_path / "EE", start + 4 * number, value):
+                    with overwrite(tmp_path / "EE", start + 4 * index, value):
                         base = ShardSet()
                         base["EE"] = shard
                         for query in QUERIES:
                             with pytest.raises(ShardError):
                                 search(base, query, offset=0, limit=9)
-                        assert base.found_damaged == {str(tmp_path / "EE")}, (name, number)
-                        assert len(attempts) == 1
-                        attempts.clear()
-                        tried += 1
-    assert tried > 200
+                        assert base.found_damaged == {str(tmp_path / "EE")}, (name, index)
+                        assert len(gathered_bases) == 1
+                        gathered_bases.clear()
+                        refused_values += 1
+    assert refused_values > 200  # few values are skipped because they are valid

@@ -1,4 +1,4 @@
-"""The C headers that are made of `types.py` and of the functions of the kernel."""
+"""The C headers, generated from `types.py` and the functions of the kernel."""
 
 import sys
 from importlib.util import module_from_spec, spec_from_loader
@@ -8,7 +8,7 @@ import pytest
 
 from shards.kernel import headers, types
 
-RECORDS = """
+TYPES_SOURCE = """
 from collections.abc import Callable
 from typing import Annotated, Final, TypeVar
 
@@ -26,8 +26,8 @@ class Table:
     rows: list[Row]
     first: Row
 """
-# Of these records.
-STRUCTS = """
+# The Cython header that must be generated from TYPES_SOURCE.
+TYPES_HEADER = """
 ctypedef long long count
 ctypedef const unsigned char* texts
 ctypedef int (*Inflate)(void*) nogil
@@ -47,7 +47,8 @@ cdef struct TableFields:
     RowFields* first
 ctypedef TableFields* Table
 """
-FIND = """
+# `place` raises because it calls `first`, which calls `damaged`.
+FIND_SOURCE = """
 def damaged() -> i64:
     raise ValueError
 
@@ -57,7 +58,8 @@ def place(numbers: u32s, row: i64) -> i64:
 def first(numbers: u32s) -> i64:
     return damaged()
 """
-TEXT = """
+# `key` calls no function; its variable `damaged` is not the function of FIND_SOURCE.
+KEY_SOURCE = """
 if not cython.compiled:
     from shards.kernel.find import first, place
     from shards.kernel.types import *
@@ -76,27 +78,31 @@ def run(table: Address) -> int:
 
 @pytest.fixture
 def records(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    """The text TYPES_SOURCE as the imported module `records`, so that its records can be tested as Python classes."""
     spec = spec_from_loader("records", loader=None)
     assert spec
     module = module_from_spec(spec)
     monkeypatch.setitem(sys.modules, "records", module)
-    exec(RECORDS, vars(module))
+    exec(TYPES_SOURCE, vars(module))
     return module
 
 
 def test_a_record_is_a_struct_with_its_fields_in_their_order(records: ModuleType) -> None:
-    assert STRUCTS in headers.types_header(records)
+    assert TYPES_HEADER in headers.types_header(records)
 
 
 def test_a_function_that_calls_one_that_raises_is_declared_to_raise() -> None:
-    made = headers.function_headers({"shards.kernel.find": FIND, "shards.suggest.key": TEXT})
+    """In Cython `except? -1` means that the function can raise, `noexcept` that it cannot."""
+    result = headers.function_headers(
+        {"shards.kernel.find": FIND_SOURCE, "shards.suggest.key": KEY_SOURCE}
+    )
 
-    assert made["shards.kernel.find"].splitlines() == [
+    assert result["shards.kernel.find"].splitlines() == [
         "cdef i64 damaged() except? -1 nogil",
         "cdef i64 place(u32s numbers, i64 row) except? -1 nogil",
         "cdef i64 first(u32s numbers) except? -1 nogil",
     ]
-    assert made["shards.suggest.key"].splitlines() == [
+    assert result["shards.suggest.key"].splitlines() == [
         "from shards.kernel.find cimport first, place",
         "from shards.kernel.types cimport *",
         "cdef f64 key(i64 row) noexcept nogil",

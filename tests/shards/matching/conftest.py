@@ -16,10 +16,10 @@ from tests.world import Company, write_shard
 def matcher(
     companies: Mapping[str, Sequence[Company]], tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Matcher]:
-    """A matcher over the `companies` of the module, by country, as a caller with the right to contacts has it."""
+    """A matcher over a shard of each country in the module's fixture `companies`, with the right to contacts."""
     folder, base = tmp_path_factory.mktemp("shards"), ShardSet()
-    for iso2, of_country in companies.items():
-        write_shard(folder / iso2, iso2, of_country)
+    for iso2, dataset in companies.items():
+        write_shard(folder / iso2, iso2, dataset)
         base[iso2] = Shard(folder / iso2)
     yield Matcher(
         base,

@@ -1,4 +1,4 @@
-"""A number of somebody's list means its company, however it is spelt, in all 25 countries (extensions X5, X6)."""
+"""The number of a company finds it in any spelling, in all 25 countries (extensions X5, X6)."""
 
 from collections.abc import Mapping
 
@@ -14,7 +14,7 @@ from tests.bench.synth import lexicon
 from tests.bench.synth.identifiers import ids
 from tests.world import Company, company
 
-# VAT numbers that contain the identifier, by country; `{}` stands for it.
+# VAT numbers that contain the identifier (`{}`), by country.
 VAT = {
     "BE": "BE{}", "BG": "BG{}", "CZ": "CZ{}", "DK": "DK{}", "FI": "FI{}", "FR": "FR32{}",
     "HR": "HR{}", "IT": "IT{}", "LV": "LV{}", "NO": "NO{}MVA", "PT": "PT{}", "RO": "RO{}",
@@ -22,18 +22,19 @@ VAT = {
 }  # fmt: skip
 OWN_VAT = "EE102413223"
 LEI = "213800AAAAAAAAAAAA11"
-SAME = {"id_identique", "id_corrige"}
+# The reasons that a candidate gets if its number is that of the line, as written or after a correction.
+SAME_NUMBER = {"id_identique", "id_corrige"}
 DE_COURT, DE_NUMBER = "F1103R_", "HRB218916"
 
 
 def _identifiers() -> Mapping[str, str]:
-    """An identifier of each country, of the form that its register has, with a zero at the beginning if it may."""
-    found = {}
+    """An identifier of each country in the form of its register, with a leading zero if the form allows it."""
+    identifiers = {}
     for profile in lexicon.load().profiles:
         iso2 = profile.iso2
-        some = ids(iso2, profile.segments, np.arange(4_000), 4_000, 12_345).to_list()
-        found[iso2] = min(some, key=lambda one: not one.startswith("0"))
-    return found | {"DE": DE_COURT + DE_NUMBER}
+        candidates = ids(iso2, profile.segments, np.arange(4_000), 4_000, 12_345).to_list()
+        identifiers[iso2] = min(candidates, key=lambda identifier: not identifier.startswith("0"))
+    return identifiers | {"DE": DE_COURT + DE_NUMBER}
 
 
 IDENTIFIERS = _identifiers()
@@ -41,7 +42,7 @@ IDENTIFIERS = _identifiers()
 
 @pytest.fixture(scope="module")
 def companies() -> dict[str, list[Company]]:
-    """Two companies of each country, so that no identifier is found for want of others."""
+    """Two companies of each country with one name, so that only a number says which of the two a line means."""
     return {
         iso2: [
             company(
@@ -58,12 +59,12 @@ def companies() -> dict[str, list[Company]]:
 
 
 def spellings(iso2: str, identifier: str) -> st.SearchStrategy[str]:
-    """The identifier without its zeros, with the code of its country, and with blanks, dots and small letters."""
+    """The identifier with or without leading zeros, country code, marks and small letters."""
     folded = fold_id(identifier)
     codes = ["", iso2, *(["GB"] if iso2 == "UK" else [])]
     cores = [folded, folded.lstrip("0")]
     return st.builds(
-        lambda code, core, marks, small: _marked(code + core, marks, small=small),
+        lambda code, core, marks, small: _insert_marks(code + core, marks, small=small),
         st.sampled_from(codes),
         st.sampled_from(cores),
         st.lists(st.tuples(st.integers(1, 20), st.sampled_from(" .-/")), max_size=4),
@@ -71,17 +72,18 @@ def spellings(iso2: str, identifier: str) -> st.SearchStrategy[str]:
     )
 
 
-def _marked(text: str, marks: list[tuple[int, str]], *, small: bool) -> str:
+def _insert_marks(text: str, marks: list[tuple[int, str]], *, small: bool) -> str:
+    """The text with each mark inserted at its position."""
     for place, mark in marks:
         text = text[:place] + mark + text[place:]
     return text.lower() if small else text
 
 
-def named(matcher: Matcher, line: Line, iso2: str) -> tuple[str, ...]:
+def reasons_of_first(matcher: Matcher, line: Line, iso2: str) -> tuple[str, ...]:
     """The reasons for the company of the country, which must be the first candidate."""
-    found = matcher.match(line, 1).candidats
-    assert found, line
-    best = found[0]
+    candidates = matcher.match(line, 1).candidats
+    assert candidates, line
+    best = candidates[0]
     assert (best.iso2, best.id) == (iso2, IDENTIFIERS[iso2]), line
     return best.raisons
 
@@ -91,25 +93,26 @@ def test_there_is_an_identifier_of_every_country() -> None:
 
 
 @pytest.mark.parametrize("iso2", sorted(IDENTIFIERS))
-def test_an_identifier_is_seen_through(matcher: Matcher, iso2: str) -> None:
+def test_an_identifier_in_any_spelling_finds_its_company(matcher: Matcher, iso2: str) -> None:
     @given(spellings(iso2, IDENTIFIERS[iso2]))
     def check(text: str) -> None:
-        reasons = named(matcher, Line("Zephyr Lantern", (iso2,), id=text), iso2)
-        assert SAME & set(reasons)
-        alone = named(matcher, Line(pays=(iso2,), id=text), iso2)
-        assert "id_different" not in alone
+        """Match the number `text` with a name and alone: it must be recognised as the number of the first candidate."""
+        reasons = reasons_of_first(matcher, Line("Zephyr Lantern", (iso2,), id=text), iso2)
+        assert SAME_NUMBER & set(reasons)
+        reasons_without_name = reasons_of_first(matcher, Line(pays=(iso2,), id=text), iso2)
+        assert "id_different" not in reasons_without_name
 
     check()
 
 
 @pytest.mark.parametrize("iso2", sorted(VAT))
-def test_a_vat_number_with_the_identifier_in_it_is_seen_through(
+def test_a_vat_number_that_contains_the_identifier_finds_the_company(
     matcher: Matcher, iso2: str
 ) -> None:
     number = VAT[iso2].format(fold_id(IDENTIFIERS[iso2]))
     for text in (number, number[2:], number.lower(), f"{number[:4]} {number[4:]}"):
         for line in (Line(pays=(iso2,), tva=text), Line(pays=(iso2,), id=text)):
-            assert SAME & set(named(matcher, line, iso2))
+            assert SAME_NUMBER & set(reasons_of_first(matcher, line, iso2))
 
 
 @pytest.mark.parametrize(
@@ -123,13 +126,13 @@ def test_a_vat_number_with_the_identifier_in_it_is_seen_through(
         (Line("Zephyr Lantern", ("DE",), id="HRB 218916"), "DE", "id_corrige"),
     ],
 )
-def test_other_numbers_are_seen_through(
+def test_other_numbers_of_a_company_find_it(
     matcher: Matcher, line: Line, iso2: str, reason: str
 ) -> None:
-    assert reason in named(matcher, line, iso2)
+    assert reason in reasons_of_first(matcher, line, iso2)
 
 
-def test_a_number_of_another_company_is_no_reason_for_this_one(matcher: Matcher) -> None:
+def test_another_number_is_evidence_against_a_company(matcher: Matcher) -> None:
     line = Line("Zephyr Lantern", ("IT",), id="99999999997")
 
     assert "id_different" in matcher.match(line, 1).candidats[0].raisons

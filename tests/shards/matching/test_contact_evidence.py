@@ -18,7 +18,7 @@ COMPANY: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("line", "codes"),
+    ("line", "reasons"),
     [
         (Line(adresse="hohe strasse 12, 50667 KÖLN"), {"adresse_identique"}),
         (Line(adresse="Hohe Straße 14"), set()),
@@ -36,12 +36,12 @@ COMPANY: dict[str, Any] = {
         (Line(), set()),
     ],
 )
-def test_what_a_line_says_of_a_company(line: Line, codes: set[str]) -> None:
-    assert set(contact_evidence(line, COMPANY, {"gmail.com"})) == codes
+def test_contact_fields_of_a_line_are_evidence(line: Line, reasons: set[str]) -> None:
+    assert set(contact_evidence(line, COMPANY, {"gmail.com"})) == reasons
 
 
-def test_words_of_an_activity_are_compared_by_the_classes_that_they_name() -> None:
-    """In the words of another language than the labels of the company"""
+def test_words_of_an_activity_are_compared_by_their_classes() -> None:
+    """The words are in another language than the labels of the company"""
     bakery = activities.classes("bakery")
 
     assert contact_evidence(Line(activite="bakery"), COMPANY, set(), bakery) == {
@@ -53,13 +53,13 @@ def test_words_of_an_activity_are_compared_by_the_classes_that_they_name() -> No
     )
 
 
-def test_a_company_whose_contacts_are_not_shown_has_its_name_alone() -> None:
+def test_hidden_contacts_of_a_company_are_not_evidence() -> None:
     """§2.1"""
-    own = COMPANY | {"site_web": "https://brot.koeln", "email": "info@brot.koeln"}
+    visible = COMPANY | {"site_web": "https://brot.koeln", "email": "info@brot.koeln"}
     hidden = COMPANY | {"site_web": None, "email": None}
 
     for line in (Line(site_web="brot.koeln/shop"), Line(email="info@brot.koeln")):
-        assert contact_evidence(line, own, set()) == {"site_identique": 1.0}
+        assert contact_evidence(line, visible, set()) == {"site_identique": 1.0}
         assert contact_evidence(line, hidden, set()) == {}
     assert contact_evidence(Line(site_web="backerei-hubner.com"), hidden, set()) == {
         "site_du_nom": 1.0

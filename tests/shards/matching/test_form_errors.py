@@ -11,13 +11,13 @@ from shards.matching.line import LIKELY, SURE, Line
 from shards.matching.matcher import Matcher
 from tests.world import Company, company
 
-# Words that no company has but one, of a hundred syllables.
+# Rare words; the name of each company has two of them.
 _NAMES = [f"{first}{second}" for first in ("zeph", "quar", "brin", "vold", "krat", "plum", "drog")
           for second in ("arnik", "ostel", "under", "iplan", "ebrok", "yster", "owitz", "alpen")]  # fmt: skip
 
 
 def _short_forms() -> dict[str, list[str]]:
-    """The forms of two and three letters, by country."""
+    """The legal forms of two and three letters, by country."""
     with (TABLES / "formes_juridiques.csv").open(encoding="utf-8", newline="") as file:
         rows = [row for row in csv.DictReader(file) if row["iso2"] and row["classe"]]
     forms: dict[str, list[str]] = {}
@@ -42,9 +42,9 @@ def companies() -> dict[str, list[Company]]:
     }
 
 
-def _lost(form: str) -> list[str]:
-    """The form with each of its letters lost."""
-    return [form[:place] + form[place + 1 :] for place in range(len(form))]
+def _drop_each_letter(form: str) -> list[str]:
+    """The form without its first letter, without its second, and so on."""
+    return [form[:position] + form[position + 1 :] for position in range(len(form))]
 
 
 @pytest.mark.parametrize(
@@ -53,27 +53,27 @@ def _lost(form: str) -> list[str]:
         (iso2, number, text)
         for iso2, forms in FORMS.items()
         for number, form in enumerate(forms, 1)
-        for text in _lost(form)
+        for text in _drop_each_letter(form)
         if text not in map(fold, forms) and text not in forms
     ],
 )
 @pytest.mark.parametrize("order", ["{0} {1}", "{1} {0}"])
-def test_a_letter_lost_in_a_short_legal_form_leaves_the_company_likely(
+def test_a_letter_missing_from_a_short_legal_form_leaves_the_company_likely(
     matcher: Matcher, iso2: str, number: int, text: str, order: str
 ) -> None:
     line = order.format(f"{_NAMES[number]} {_NAMES[-number]}", text.upper())
 
-    found = matcher.match(Line(line, (iso2,)), 1)
+    result = matcher.match(Line(line, (iso2,)), 1)
 
-    assert found.verdict in (LIKELY, SURE)
-    assert found.candidats[0].id == str(number)
-    assert "nombre_different" not in found.candidats[0].raisons
+    assert result.verdict in (LIKELY, SURE)
+    assert result.candidats[0].id == str(number)
+    assert "nombre_different" not in result.candidats[0].raisons
 
 
 @pytest.mark.parametrize("text", ["GmbH & C. KG", "Gmb & Co. KG", "GmbH & Co. K", "GmbHCo KG"])
-def test_a_letter_lost_in_a_part_of_a_legal_form_is_an_error_of_the_form(text: str) -> None:
+def test_a_letter_missing_from_a_compound_legal_form_is_an_error_of_the_form(text: str) -> None:
     forms = name_tables().forms
-    _, known = forms.without_forms(tuple(fold("Zephyr GmbH & Co. KG").split()), "DE")
+    _, name_forms = forms.split_forms(tuple(fold("Zephyr GmbH & Co. KG").split()), "DE")
 
-    assert any(forms.is_near(fold(text).replace(" ", ""), form) for form in known)
-    assert not any(forms.is_near("zephyr", form) for form in known)
+    assert any(forms.is_near(fold(text).replace(" ", ""), form) for form in name_forms)
+    assert not any(forms.is_near("zephyr", form) for form in name_forms)

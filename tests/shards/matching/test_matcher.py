@@ -1,4 +1,4 @@
-"""Lines and the companies they mean, among companies that are much like them."""
+"""Matches of lines among companies with similar names."""
 
 import random
 
@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from shards.matching.line import AMBIGUOUS, LIKELY, NONE, SURE, Line
 from shards.matching.matcher import Matcher
-from shards.matching.name_comparison import NameComparison
+from shards.matching.name_comparison import BEGINNING, NameComparison, word_distances
 from tests.world import Company, company
 
 UK = [
@@ -79,7 +79,8 @@ FR = [
     company("FR", "111111112", "CAISSE D'EPARGNE ET DE PREVOYANCE LOIRE CENTRE"),
     company("FR", "111111113", "SOCIETE COOPERATIVE DE PRODUCTION TUILERIE BRULAIS"),
 ]
-FILLING = [
+# Companies that make some words frequent, so that these words are little evidence.
+COMMON_WORDS = [
     company("UK", f"2{i:07}", f"{first} {second} LTD")
     for i, (first, second) in enumerate(
         (first, second)
@@ -92,7 +93,7 @@ FILLING = [
 @pytest.fixture(scope="module")
 def companies() -> dict[str, list[Company]]:
     """The companies, by country."""
-    return {"BG": BG, "DE": DE, "EE": [], "FR": FR, "UK": UK + FILLING}
+    return {"BG": BG, "DE": DE, "EE": [], "FR": FR, "UK": UK + COMMON_WORDS}
 
 
 @pytest.mark.parametrize(
@@ -114,17 +115,17 @@ def companies() -> dict[str, list[Company]]:
         ("Mueller Strassenbau", "HRB 1", "nom_identique"),
         ("mbH & Co. KG Müller Straßenbau", "HRB 1", "nom_identique"),
         ("Baeckerei Huebner", "HRB 2", "nom_identique"),
-        # Forms are made of parts.
+        # Legal forms of several parts.
         ("The Heavenly Coffee Company Ltd", "01000010", "nom_identique"),
         ("Heavenly Coffee Co Ltd", "01000010", "nom_identique"),
         ("Müller Straßenbau Gesellschaft m.b.H. & Co. KG", "HRB 1", "nom_identique"),
-        # A letter lost in a short word, or in a legal form.
+        # A letter is missing from a short word or a legal form.
         ("Bue Heron Diving Ltd", "01000011", "faute"),
         ("Eat Lodge Joinery Ltd", "01000012", "faute"),
         ("ACE Brickwork Ltd", "01000013", "faute"),
         ("Müller Straßenbau Gmb & Co. KG", "HRB 1", "faute_de_forme"),
         ("East Lodge Joinery lmiited", "01000012", "faute_de_forme"),
-        # No blanks, or others.
+        # Blanks are missing or in another place.
         ("Guns4U", "01000014", "espace"),
         ("AMWellness", "01000015", "espace"),
         ("AktiengesellschaftSiemens", "M1201_HRB260632", "espace"),
@@ -136,24 +137,26 @@ def companies() -> dict[str, list[Company]]:
         ("M\ufffdller Stra?enbau", "HRB 1", "fautes"),
         ("l'uvre des jardins", "01000019", "faute"),
         ("uvre des jardins", "01000019", "faute"),
-        # Other alphabets, with errors too.
+        # Other alphabets, also with errors.
         ("Виктория", "1", "nom_identique"),
         ("Viktoria OOD", "1", "nom_identique"),
         ("Viktoriya", "1", "nom_identique"),
         ("Hlebopekarna Izgrev", "2", "nom_identique"),
         ("Hlebopekama Izgrev", "2", "fautes"),
         ("Πελαγονία Ελλάς ΑΕ", "01000027", "faute"),
-        # Numbers of two words.
+        # Numbers that the register writes in two words.
         ("21 Quillers", "01000026", "nom_identique"),
         ("Einundzwanzig Quillers", "01000026", "abreviation"),
     ],
 )
-def test_a_line_is_seen_through(matcher: Matcher, nom: str, id_: str, reason: str) -> None:
-    found = matcher.match(Line(nom), 3)
+def test_a_name_in_another_spelling_finds_its_company(
+    matcher: Matcher, nom: str, id_: str, reason: str
+) -> None:
+    result = matcher.match(Line(nom), 3)
 
-    assert found.verdict in (SURE, LIKELY)
-    assert found.candidats[0].id == id_
-    assert reason in found.candidats[0].raisons
+    assert result.verdict in (SURE, LIKELY)
+    assert result.candidats[0].id == id_
+    assert reason in result.candidats[0].raisons
 
 
 @pytest.mark.parametrize(
@@ -164,10 +167,10 @@ def test_a_line_is_seen_through(matcher: Matcher, nom: str, id_: str, reason: st
     ],
 )  # fmt: skip
 def test_an_identifier_is_found_in_any_spelling(matcher: Matcher, line: Line) -> None:
-    found = matcher.match(line, 1)
+    result = matcher.match(line, 1)
 
-    assert found.verdict in (SURE, LIKELY)
-    assert found.candidats[0].id == "00944111"
+    assert result.verdict in (SURE, LIKELY)
+    assert result.candidats[0].id == "00944111"
 
 
 @pytest.mark.parametrize(
@@ -176,40 +179,41 @@ def test_an_identifier_is_found_in_any_spelling(matcher: Matcher, line: Line) ->
         Line("Zipfelhuber Getränke"), Line("Unit 9 Holdings Ltd"), Line("???"), Line(id="99"),
     ],
 )  # fmt: skip
-def test_a_company_that_is_not_there_is_not_guessed(matcher: Matcher, line: Line) -> None:
-    found = matcher.match(line, 3)
+def test_a_line_whose_company_is_missing_has_no_match(matcher: Matcher, line: Line) -> None:
+    result = matcher.match(line, 3)
 
-    assert found.verdict == NONE
-    assert sum(candidate.note for candidate in found.candidats) < 0.5
+    assert result.verdict == NONE
+    assert sum(candidate.note for candidate in result.candidats) < 0.5
 
 
-def test_namesakes_are_told_apart_by_the_town_and_are_ambiguous_without(matcher: Matcher) -> None:
+def test_namesakes_are_distinguished_by_town_and_ambiguous_without(matcher: Matcher) -> None:
+    """One `NORTHERN BAKERY` is in Leeds, the other in York."""
     assert matcher.match(Line("Northern Bakery"), 3).verdict == AMBIGUOUS
     for ville, id_ in (("Leeds", "01000003"), ("YORK", "01000004")):
-        found = matcher.match(Line("Northern Bakery", ville=ville), 3)
+        result = matcher.match(Line("Northern Bakery", ville=ville), 3)
 
-        assert found.verdict in (SURE, LIKELY)
-        assert found.candidats[0].id == id_
-        assert "ville_differente" in found.candidats[1].raisons
+        assert result.verdict in (SURE, LIKELY)
+        assert result.candidats[0].id == id_
+        assert "ville_differente" in result.candidats[1].raisons
 
 
-def test_the_notes_of_a_line_add_up_to_one_at_most(matcher: Matcher) -> None:
-    found = matcher.match(Line("Northern Bakery Ltd"), 9)
+def test_the_notes_of_a_line_add_up_to_at_most_one(matcher: Matcher) -> None:
+    result = matcher.match(Line("Northern Bakery Ltd"), 9)
 
-    notes = [candidate.note for candidate in found.candidats]
+    notes = [candidate.note for candidate in result.candidats]
     assert notes == sorted(notes, reverse=True)
     assert sum(notes) <= 1.001
 
 
-def test_a_company_named_by_its_number_stays_whatever_its_name(matcher: Matcher) -> None:
-    alone = matcher.match(Line(id="15615189"), 3)
-    alike = matcher.match(Line("nbbg healthcare", id="15615189"), 3)
-    other = matcher.match(Line("Zipfelhuber Getränke", id="15615189"), 3)
+def test_a_number_finds_its_company_whatever_the_name(matcher: Matcher) -> None:
+    number_alone = matcher.match(Line(id="15615189"), 3)
+    with_similar_name = matcher.match(Line("nbbg healthcare", id="15615189"), 3)
+    with_other_name = matcher.match(Line("Zipfelhuber Getränke", id="15615189"), 3)
 
-    assert alone.verdict == alike.verdict == SURE
-    assert alike.candidats[0].id == other.candidats[0].id == "15615189"
-    assert other.verdict == LIKELY
-    assert "nom_different" in other.candidats[0].raisons
+    assert number_alone.verdict == with_similar_name.verdict == SURE
+    assert with_similar_name.candidats[0].id == with_other_name.candidats[0].id == "15615189"
+    assert with_other_name.verdict == LIKELY
+    assert "nom_different" in with_other_name.candidats[0].raisons
 
 
 @pytest.mark.parametrize(
@@ -226,15 +230,13 @@ def test_a_company_named_by_its_number_stays_whatever_its_name(matcher: Matcher)
         (Line("Blue Royal Ltd", id="213800WSKXQ2B5PQHK86"), "01000033"),
     ],
 )
-def test_a_number_of_a_company_with_another_name_is_probable(
-    matcher: Matcher, line: Line, number: str
-) -> None:
-    """X19: one word in common is too little, and so is a legal form that contradicts"""
-    found = matcher.match(line, 1)
+def test_a_number_with_another_name_is_likely(matcher: Matcher, line: Line, number: str) -> None:
+    """X19: one common word is not enough for `sur`, nor is a name with another legal form"""
+    result = matcher.match(line, 1)
 
-    assert found.verdict == LIKELY
-    assert found.candidats[0].id == number
-    assert "nom_different" in found.candidats[0].raisons
+    assert result.verdict == LIKELY
+    assert result.candidats[0].id == number
+    assert "nom_different" in result.candidats[0].raisons
 
 
 @pytest.mark.parametrize(
@@ -247,15 +249,17 @@ def test_a_number_of_a_company_with_another_name_is_probable(
         Line("Zipfelhuber", ("DE",), tva="GB444555666"),
     ],
 )
-def test_with_zeros_that_were_added_or_another_country_it_is_ambiguous(
+def test_a_corrected_number_or_country_with_another_name_is_ambiguous(
     matcher: Matcher, line: Line
 ) -> None:
-    """X19"""
-    found = matcher.match(line, 3)
+    """X19: the line means a company only after its number or its country is corrected, and has the name of another"""
+    result = matcher.match(line, 3)
 
-    assert found.verdict == AMBIGUOUS
-    named = next(one for one in found.candidats if one.id in ("00944111", "15615189"))
-    assert "nom_different" in named.raisons
+    assert result.verdict == AMBIGUOUS
+    candidate_by_number = next(
+        candidate for candidate in result.candidats if candidate.id in ("00944111", "15615189")
+    )
+    assert "nom_different" in candidate_by_number.raisons
 
 
 @pytest.mark.parametrize(
@@ -267,35 +271,39 @@ def test_with_zeros_that_were_added_or_another_country_it_is_ambiguous(
         Line("NBG Healthcare - account closed", id="15615189"), Line(id="944111"),
     ],
 )  # fmt: skip
-def test_a_number_and_a_name_that_agrees_are_sure(matcher: Matcher, line: Line) -> None:
-    """X19: a brand, typing errors, a town, a remark; a number without a name is as before"""
-    found = matcher.match(line, 1)
+def test_a_number_with_a_name_that_agrees_is_sure(matcher: Matcher, line: Line) -> None:
+    """X19: the name may be a brand, or have typing errors, a town or a remark; a number alone is sure too"""
+    result = matcher.match(line, 1)
 
-    assert found.verdict == SURE
-    assert "nom_different" not in found.candidats[0].raisons
+    assert result.verdict == SURE
+    assert "nom_different" not in result.candidats[0].raisons
 
 
-def test_a_name_whose_number_is_that_of_another_company_is_not_sure(matcher: Matcher) -> None:
-    found = matcher.match(Line("Blue Heron Diving Ltd", id="15615189"), 3)
+def test_a_name_with_the_number_of_another_company_is_not_sure(matcher: Matcher) -> None:
+    result = matcher.match(Line("Blue Heron Diving Ltd", id="15615189"), 3)
 
-    assert found.verdict in (LIKELY, AMBIGUOUS)
-    assert {"01000011", "15615189"} <= {one.id for one in found.candidats}
+    assert result.verdict in (LIKELY, AMBIGUOUS)
+    assert {"01000011", "15615189"} <= {candidate.id for candidate in result.candidats}
 
 
 def test_a_published_vat_number_is_as_sure_as_an_identifier(matcher: Matcher) -> None:
-    found = matcher.match(Line(tva="GB 444 555 666"), 3)
+    result = matcher.match(Line(tva="GB 444 555 666"), 3)
 
-    assert found.verdict == SURE
-    assert found.candidats[0].id == "15615189"
+    assert result.verdict == SURE
+    assert result.candidats[0].id == "15615189"
 
 
-def test_a_number_without_its_court_is_of_any_court(matcher: Matcher) -> None:
-    both = matcher.match(Line(id="HRB 260632"), 3)
+def test_a_number_without_its_court_matches_every_court(matcher: Matcher) -> None:
+    """Siemens in Munich and a company in Kiel have this number at their courts."""
+    by_number = matcher.match(Line(id="HRB 260632"), 3)
     by_name = matcher.match(Line("Siemens Aktiengesellschaft", id="HRB 260632"), 3)
     by_town = matcher.match(Line(id="HRB 260632", ville="Kiel"), 3)
 
-    assert both.verdict == AMBIGUOUS
-    assert {one.id for one in both.candidats} == {"M1201_HRB260632", "B1204_HRB260632"}
+    assert by_number.verdict == AMBIGUOUS
+    assert {candidate.id for candidate in by_number.candidats} == {
+        "M1201_HRB260632",
+        "B1204_HRB260632",
+    }
     assert by_name.verdict == SURE
     assert by_name.candidats[0].id == "M1201_HRB260632"
     assert by_town.candidats[0].id == "B1204_HRB260632"
@@ -308,49 +316,50 @@ def test_a_number_without_its_court_is_of_any_court(matcher: Matcher) -> None:
         Line("Royal Tool Control", ("DE",), id="GB00944111"),
     ],
 )  # fmt: skip
-def test_another_country_than_the_one_given_is_looked_at_second(
+def test_a_company_of_another_country_is_likely_if_the_given_country_has_none(
     matcher: Matcher, line: Line
 ) -> None:
-    found = matcher.match(line, 3)
+    result = matcher.match(line, 3)
 
-    assert found.verdict == LIKELY
-    assert found.candidats[0].id == "00944111"
-    assert "pays_different" in found.candidats[0].raisons
+    assert result.verdict == LIKELY
+    assert result.candidats[0].id == "00944111"
+    assert "pays_different" in result.candidats[0].raisons
 
 
-def test_another_number_is_no_typing_error(matcher: Matcher) -> None:
-    found = matcher.match(Line("Unit9Holdings Ltd"), 3)
+def test_another_number_in_a_name_is_not_a_typing_error(matcher: Matcher) -> None:
+    """The companies are `UNIT 7 HOLDINGS` and `UNIT 8 HOLDINGS`."""
+    result = matcher.match(Line("Unit9Holdings Ltd"), 3)
 
-    assert found.verdict == NONE
+    assert result.verdict == NONE
 
 
 @pytest.mark.parametrize(
-    ("line", "both"),
+    ("line", "identifiers"),
     [
         (Line("Meridian Vale"), {"01000021", "01000022"}),
         (Line("Meridian Vale", ville="Leeds"), {"01000021", "01000022"}),
         (Line("Kestrel Moor"), {"01000023", "01000024"}),
         (Line("Phoenix Ltd"), {"01000025"}),
         (Line("HFMA"), {"01000020"}),
-        # What is found is itself a sibling of the name, or has another form.
+        # The company is a sibling of the name, or has another legal form.
         (Line("Smithson Brothers", ville="Hull"), {"01000007"}),
         (Line("East Lodge Joinery PLC"), {"01000012"}),
     ],
 )
-def test_a_name_alone_is_not_sure_where_it_says_little_or_has_a_sibling(
-    matcher: Matcher, line: Line, both: set[str]
+def test_a_name_alone_is_not_sure_if_it_is_uninformative_or_has_a_sibling(
+    matcher: Matcher, line: Line, identifiers: set[str]
 ) -> None:
-    found = matcher.match(line, 2)
+    result = matcher.match(line, 2)
 
-    assert found.verdict in (LIKELY, AMBIGUOUS)
-    assert both <= {one.id for one in found.candidats}
+    assert result.verdict in (LIKELY, AMBIGUOUS)
+    assert identifiers <= {candidate.id for candidate in result.candidats}
 
 
 @pytest.mark.parametrize("word", ["Group", "Holdings", "Leeds", "2"])
-def test_a_line_that_names_a_sibling_is_not_sure_by_a_town_they_share(
+def test_a_line_that_names_a_sibling_is_not_sure_by_a_common_town(
     matcher: Matcher, word: str
 ) -> None:
-    """X19: the group of a company is often in its town"""
+    """X19: the group of a company is often in the same town"""
     line = Line(f"Smithson Brothers International {word}", ville="Hull")
 
     assert matcher.match(line, 2).verdict != SURE
@@ -364,7 +373,7 @@ def test_a_line_that_names_a_sibling_is_not_sure_by_a_town_they_share(
         Line("HFMA", ville="Leeds"), Line("Meridian Vale Group"),
     ],
 )  # fmt: skip
-def test_something_else_than_the_name_makes_it_sure(matcher: Matcher, line: Line) -> None:
+def test_more_evidence_makes_an_uninformative_name_sure(matcher: Matcher, line: Line) -> None:
     assert matcher.match(line, 2).verdict == SURE
 
 
@@ -374,25 +383,25 @@ def test_something_else_than_the_name_makes_it_sure(matcher: Matcher, line: Line
         "Blue Heron Diving", "BLUE HERON DIVING LIMITED", "east lodge joinery", "Zephyr Trading",
         "l'oeuvre des jardins", "L'ŒUVRE DES JARDINS", "Credit Fluvial CIB",
         "Heavenly Coffee Company Ltd", "Pelagonia Hellas",
-        "Saltmarsh Forge",  # a former name with a rarer word is no nearer
+        "Saltmarsh Forge",  # a former name with a rarer word is not nearer
     ],
 )  # fmt: skip
-def test_the_name_of_one_company_alone_is_sure(matcher: Matcher, name: str) -> None:
-    """X19: its legal form, case, accents and articles aside"""
+def test_a_name_that_only_one_company_has_is_sure(matcher: Matcher, name: str) -> None:
+    """X19: whatever its legal form, case, accents and articles"""
     assert matcher.match(Line(name, ("UK",)), 2).verdict == SURE
 
 
 @pytest.mark.parametrize(
     ("line", "id_"),
     [
-        # A label of ISO 20275 that says what a company does is a part of its name.
+        # A label of ISO 20275 that describes an activity is a part of the name.
         (Line("Caisse d'Epargne & de Prevoyance de Normandie", ("FR",)), "111111111"),
         (Line("CAISSE D'EPARGNE DE PREVOYANCE LOIRE CENTRE", ("FR",)), "111111112"),
         (Line("Tuilerie Brulais, Société coopérative de production", ("FR",)), "111111113"),
-        # Two letters in front of a name are a form of another country, and initials.
+        # Two letters before a name: a legal form of another country, or initials.
         (Line("A and E Plumage Ltd", ("UK",)), "01000036"),
         (Line("AE Plumage", ("UK",)), "01000036"),
-        # Legal forms in other letters.
+        # Legal forms in other alphabets or abbreviations.
         (Line("Κεστρελ Μοορ Λιμιτεδ", ("UK",)), "01000023"),
         (Line("Кестрел Моор Лимитед", ("UK",)), "01000023"),
         (Line("Müller Straßenbau gesellsch mit beschränkter Haftung & Co. KG", ("DE",)), "HRB 1"),
@@ -400,19 +409,19 @@ def test_the_name_of_one_company_alone_is_sure(matcher: Matcher, name: str) -> N
         (Line("Müller Straßenbau GmbH & Co.", ("DE",)), "HRB 1"),
         (Line("Firma Müller Straßenbau", ("DE",)), "HRB 1"),
         (Line("Drechsler Büro f. Marketing u. Vertrieb", ("DE",)), "HRB 3"),
-        # Words of whoever keeps the list, and those behind c/o, are no words of the name.
+        # Remarks of the author of a list, and words after c/o, are not words of the name.
         (Line("Quillworth Bindery (formerly supplier)", ("UK",)), "01000037"),
         (Line("Quillworth Bindery c/o Blue Heron Diving", ("UK",)), "01000037"),
     ],
 )
-def test_a_name_written_otherwise_is_likely(matcher: Matcher, line: Line, id_: str) -> None:
-    meant = matcher.match(line, 1).meant_candidate
+def test_a_name_in_another_form_is_likely(matcher: Matcher, line: Line, id_: str) -> None:
+    candidate = matcher.match(line, 1).likely_candidate
 
-    assert meant is not None
-    assert meant.id == id_
+    assert candidate is not None
+    assert candidate.id == id_
 
 
-def test_the_country_of_a_company_behind_its_name_says_less_than_a_group(matcher: Matcher) -> None:
+def test_the_same_country_after_a_name_lowers_its_note_less_than_a_group(matcher: Matcher) -> None:
     notes = [
         matcher.match(Line(f"Quillworth Bindery {word}", ("UK",)), 1).candidats[0].note
         for word in ("UK", "Group")
@@ -421,44 +430,47 @@ def test_the_country_of_a_company_behind_its_name_says_less_than_a_group(matcher
     assert notes[0] > notes[1]
 
 
-def test_the_name_of_another_country_behind_a_name_that_tells_much_says_another_company(
+def test_another_country_after_an_informative_name_lowers_its_note(
     matcher: Matcher,
 ) -> None:
-    own, other = (
+    same_country, other_country = (
         matcher.match(Line(f"Smithson Brothers International {country}", ("UK",)), 1)
         for country in ("UK", "Germany")
     )
 
-    assert own.candidats[0].note > other.candidats[0].note
+    assert same_country.candidats[0].note > other_country.candidats[0].note
 
 
-def test_the_first_letters_of_a_word_beside_one_common_word_do_not_agree() -> None:
-    """`textile Nord` is not `Nordic linen textile`, whose number the line has"""
-    compared = NameComparison()
-    compared.common, compared.common_words = 12.0, 2
-    compared.beginnings, compared.begun = 1, 6.0
-    compared.extra, compared.extra_words = 7.0, ("linen",)
+def test_the_beginning_of_a_word_and_one_common_word_do_not_agree() -> None:
+    """`textile Nord` does not agree with `Nordic linen textile`, even if the line has its number"""
+    comparison = NameComparison()
+    comparison.common, comparison.common_words = 12.0, 2
+    comparison.beginnings, comparison.begun = 1, 6.0
+    comparison.extra, comparison.extra_words = 7.0, ("linen",)
 
-    assert not compared.agrees()
+    assert not comparison.agrees()
 
 
 @pytest.mark.parametrize(
     "name", ["Quilworth Bindery", "Quillworth Bindrey", "Qillworth Bindery", "Quillworth Binnderry"]
 )
-def test_a_company_with_a_typing_error_is_not_missed(matcher: Matcher, name: str) -> None:
+def test_a_name_with_a_typing_error_finds_its_company(matcher: Matcher, name: str) -> None:
     result = matcher.match(Line(name, ("UK",)), 1)
 
     assert result.candidats[0].id == "01000037"
     assert result.verdict != NONE
 
 
-def test_an_article_without_its_vowel_is_no_number(matcher: Matcher) -> None:
-    found = matcher.match(Line("uvre des jardins"), 1)
+def test_an_article_without_its_vowel_is_not_a_number(matcher: Matcher) -> None:
+    """The company is `L'ŒUVRE DES JARDINS`."""
+    result = matcher.match(Line("uvre des jardins"), 1)
 
-    assert "nombre_different" not in found.candidats[0].raisons
+    assert "nombre_different" not in result.candidats[0].raisons
 
 
-def test_a_remark_behind_a_name_is_told_from_the_name_of_a_sibling(matcher: Matcher) -> None:
+def test_a_remark_after_a_name_lowers_its_note_less_than_the_name_of_a_sibling(
+    matcher: Matcher,
+) -> None:
     notes = [
         matcher.match(Line(f"Blue Heron Diving {word}"), 1).candidats[0].note
         for word in ("branch", "supplier", "Group", "Holdings", "2")
@@ -467,31 +479,42 @@ def test_a_remark_behind_a_name_is_told_from_the_name_of_a_sibling(matcher: Matc
     assert min(notes[:2]) > max(notes[2:])
 
 
-def test_a_legal_form_within_a_name_is_not_behind_a_word_without_a_blank(matcher: Matcher) -> None:
-    found = matcher.match(Line("Siemens AG Nord", ("DE",)), 1)
+def test_a_legal_form_within_a_name_is_not_joined_to_the_word_before_it(matcher: Matcher) -> None:
+    """The line means `Siemens AG`, which does not have the word `Nord`."""
+    result = matcher.match(Line("Siemens AG Nord", ("DE",)), 1)
 
-    assert found.candidats[0].id == "M1201_HRB260632"
-    assert "mot_manquant" in found.candidats[0].raisons
-    assert "espace" not in found.candidats[0].raisons
-
-
-def test_initials_are_those_of_a_name(matcher: Matcher) -> None:
-    found = matcher.match(Line("Healthcare Financial Management Association", ville="Leeds"), 3)
-
-    assert found.candidats[0].id == "01000020"
-    assert "initiales" in found.candidats[0].raisons
-    assert found.verdict != SURE
+    assert result.candidats[0].id == "M1201_HRB260632"
+    assert "mot_manquant" in result.candidats[0].raisons
+    assert "espace" not in result.candidats[0].raisons
 
 
-def test_initials_of_a_whole_name_are_found_in_their_town_and_never_sure(matcher: Matcher) -> None:
-    found = matcher.match(Line("ZQK", ville="York"), 3)
+@pytest.mark.parametrize(("word", "begins"), [("j", True), ("ja", False), ("jar", True)])
+def test_a_word_begins_another_with_one_letter_or_three(word: str, begins: bool) -> None:
+    expected = {word: {"jarnik": BEGINNING}} if begins else {}
 
-    assert found.candidats[0].id == "01000032"
-    assert "initiales" in found.candidats[0].raisons
-    assert found.verdict != SURE
+    assert word_distances([word], ["jarnik"]) == expected
+
+
+def test_a_name_finds_the_company_that_is_named_by_its_initials(matcher: Matcher) -> None:
+    """The company is `HFMA LTD` in Leeds."""
+    result = matcher.match(Line("Healthcare Financial Management Association", ville="Leeds"), 3)
+
+    assert result.candidats[0].id == "01000020"
+    assert "initiales" in result.candidats[0].raisons
+    assert result.verdict != SURE
+
+
+def test_initials_find_a_complete_name_in_the_same_town_and_are_not_sure(matcher: Matcher) -> None:
+    """The company is `ZENITH QUARTZ KILNS LTD` in York."""
+    result = matcher.match(Line("ZQK", ville="York"), 3)
+
+    assert result.candidats[0].id == "01000032"
+    assert "initiales" in result.candidats[0].raisons
+    assert result.verdict != SURE
     assert matcher.match(Line("Z.Q.K. Ltd", ville="YORK"), 3).candidats[0].id == "01000032"
-    for other in (Line("ZQK"), Line("ZQK", ville="Leeds"), Line("ZQ", ville="York")):
-        assert "01000032" not in [one.id for one in matcher.match(other, 3).candidats]
+    # Initials count only with the town of the company, and with three letters or more.
+    for line in (Line("ZQK"), Line("ZQK", ville="Leeds"), Line("ZQ", ville="York")):
+        assert "01000032" not in [candidate.id for candidate in matcher.match(line, 3).candidats]
 
 
 @pytest.mark.parametrize(
@@ -511,7 +534,7 @@ def test_initials_of_a_whole_name_are_found_in_their_town_and_never_sure(matcher
         ("QDVZ", "Whitby", "01000044"),
     ],
 )
-def test_initials_of_a_town_have_a_letter_for_a_form_or_a_short_word_or_none(
+def test_initials_with_a_town_may_skip_or_have_letters_of_forms_and_short_words(
     matcher: Matcher, name: str, town: str, id_: str
 ) -> None:
     result = matcher.match(Line(name, ville=town), 3)
@@ -524,26 +547,27 @@ def test_initials_of_a_town_have_a_letter_for_a_form_or_a_short_word_or_none(
 @pytest.mark.parametrize(
     ("name", "town"),
     [
-        ("BW", "München"),  # less than three letters
+        ("BW", "München"),  # fewer than three letters
         ("BMX", "München"),
-        ("BWA", "München"),  # a word that tells something has no letter
+        ("BWA", "München"),  # no letter for an informative word
         ("BMW", "Kiel"),  # another town
         ("MWA", "München"),
-        ("KLM", "Whitby"),  # a letter that is a word
-        ("FGH", "Whitby"),  # a short word that is the first
-        ("QVZ", "Whitby"),  # a word of four letters
+        ("KLM", "Whitby"),  # no letter for a word of one letter
+        ("FGH", "Whitby"),  # no letter for a short word at the start
+        ("QVZ", "Whitby"),  # no letter for a word of four letters
     ],
 )
-def test_other_letters_are_no_initials(matcher: Matcher, name: str, town: str) -> None:
+def test_other_letters_are_not_initials(matcher: Matcher, name: str, town: str) -> None:
     result = matcher.match(Line(name, ville=town), 3)
 
     assert "HRB 4" not in [candidate.id for candidate in result.candidats]
     assert all("initiales" not in candidate.raisons for candidate in result.candidats)
 
 
-def test_initials_that_a_company_has_as_its_name_have_no_letter_of_a_form(
+def test_initials_as_the_name_of_a_company_have_no_letter_of_a_form(
     matcher: Matcher,
 ) -> None:
+    """`ZOOL LTD` is not the initials of `Zephyr Oaks Oboe Ltd`: the L would stand for a legal form."""
     result = matcher.match(Line("Zephyr Oaks Oboe Ltd", ("UK",), ville="York"), 3)
 
     reasons = {candidate.id: candidate.raisons for candidate in result.candidats}
@@ -557,27 +581,37 @@ def test_initials_that_a_company_has_as_its_name_have_no_letter_of_a_form(
         ("Caisse d'Allocations Familiales de la Cote d'Opale", "01000029"),
         ("Voltaique IDF", "01000030"),
         ("Credit Fluvial Corporate Investment Bank", "01000031"),
+        ("Credit Fluvial Corporate Sud Investment Bank", "01000031"),
     ],
 )
 def test_initials_stand_for_some_words_of_a_name(matcher: Matcher, name: str, id_: str) -> None:
-    """Short words are mostly left out of them"""
-    found = matcher.match(Line(name), 1)
+    """Initials mostly leave out short words"""
+    result = matcher.match(Line(name), 1)
 
-    assert found.candidats[0].id == id_
-    assert "initiales" in found.candidats[0].raisons
-    assert found.candidats[0].note > 0.1
+    assert result.candidats[0].id == id_
+    assert "initiales" in result.candidats[0].raisons
+    assert result.candidats[0].note > 0.1
 
 
-@pytest.mark.parametrize("name", ["MSB Poitou", "Voltaique EDF", "Mutualite MSA Poitou"])
-def test_letters_that_are_not_the_initials_of_neighbours_are_none(
+@pytest.mark.parametrize(
+    "name",
+    [
+        "MSB Poitou",
+        "Voltaique EDF",
+        "Mutualite MSA Poitou",
+        "Credit Fluvial Corporate Nord Investment Bank",  # a word of four letters
+        "Credit Fluvial Sud Corporate Investment",
+    ],
+)
+def test_letters_of_words_that_are_not_neighbours_are_not_initials(
     matcher: Matcher, name: str
 ) -> None:
-    found = matcher.match(Line(name), 1)
+    result = matcher.match(Line(name), 1)
 
-    assert "initiales" not in found.candidats[0].raisons
+    assert "initiales" not in result.candidats[0].raisons
 
 
-WORDS = [word for one in UK for word in one["nom"].split()] + [
+WORDS = [word for entry in UK for word in entry["nom"].split()] + [
     "Mueller",
     "Bue",
     "7",
@@ -595,18 +629,18 @@ LINES = st.builds(
 
 @settings(deadline=None)
 @given(st.lists(LINES, max_size=8), st.integers(1, 3))
-def test_a_batch_is_matched_as_its_lines_are_one_by_one(
+def test_a_batch_has_the_results_of_its_single_lines(
     matcher: Matcher, lines: list[Line], limit: int
 ) -> None:
     assert matcher.match_all(lines, limit) == [matcher.match(line, limit) for line in lines]
 
 
 @pytest.mark.slow
-def test_batches_of_many_lines_are_matched_as_their_lines_are_one_by_one(matcher: Matcher) -> None:
+def test_many_batches_have_the_results_of_their_single_lines(matcher: Matcher) -> None:
     chance = random.Random(2)
     lines = [
         Line(
-            _misspelt(" ".join(chance.sample(WORDS, chance.randrange(1, 5))), chance),
+            _drop_a_letter(" ".join(chance.sample(WORDS, chance.randrange(1, 5))), chance),
             chance.choice([(), ("UK",), ("DE",), ("BG", "UK")]),
             id=chance.choice([None, None, None, "944111", "15615189"]),
             ville=chance.choice([None, "Leeds", "York"]),
@@ -618,7 +652,7 @@ def test_batches_of_many_lines_are_matched_as_their_lines_are_one_by_one(matcher
         assert matcher.match_all(batch, 3) == [matcher.match(line, 3) for line in batch]
 
 
-def _misspelt(name: str, chance: random.Random) -> str:
-    """A name of which, now and then, a letter is lost."""
+def _drop_a_letter(name: str, chance: random.Random) -> str:
+    """The name, without a random letter in half of the calls."""
     place = chance.randrange(2 * len(name))
     return name[:place] + name[place + 1 :]

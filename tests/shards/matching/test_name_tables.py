@@ -10,11 +10,13 @@ from shards.matching.name_tables import NameTables
 
 
 @pytest.fixture(scope="module")
-def known() -> NameTables:
+def tables() -> NameTables:
+    """The tables of the project."""
     return name_tables()
 
 
 def words(text: str) -> Words:
+    """The folded words of a text."""
     return tuple(fold(text).split())
 
 
@@ -72,83 +74,88 @@ def words(text: str) -> Words:
         ("FR", ["ASS ROYAL TOOL", "Association Royal Tool", "Royal Tool (association loi 1901)"]),
     ],
 )
-def test_a_legal_form_is_taken_out_however_it_is_written(
-    known: NameTables, iso2: str, spellings: list[str]
+def test_a_legal_form_is_removed_in_any_spelling(
+    tables: NameTables, iso2: str, spellings: list[str]
 ) -> None:
-    found = {known.bare_name(words(text), iso2).words for text in spellings}
+    bare_names = {tables.bare_name(words(text), iso2).words for text in spellings}
 
-    assert found == {("royal", "tool")}
+    assert bare_names == {("royal", "tool")}
 
 
-def test_a_legal_form_has_a_class(known: NameTables) -> None:
+def test_a_legal_form_has_a_class(tables: NameTables) -> None:
     def classes_of(text: str) -> frozenset[str]:
-        return classes(known.bare_name(words(text), "UK").forms)
+        """The classes of the legal forms of a British name."""
+        return classes(tables.bare_name(words(text), "UK").forms)
 
     assert classes_of("Alfa Ltd") == {"limitee"}
     assert classes_of("Alfa PLC") == {"anonyme"}
     assert classes_of("Alfa") == set()
 
 
-def test_a_short_form_inside_a_name_is_a_word_of_it(known: NameTables) -> None:
-    assert known.bare_name(words("Alfa AG Beta GmbH"), "DE").words == ("alfa", "ag", "beta")
+def test_a_short_form_inside_a_name_is_a_word_of_it(tables: NameTables) -> None:
+    assert tables.bare_name(words("Alfa AG Beta GmbH"), "DE").words == ("alfa", "ag", "beta")
 
 
-def test_a_name_of_nothing_but_a_form_keeps_a_word(known: NameTables) -> None:
-    assert known.bare_name(words("SA"), "FR").words == ("sa",)
-    assert known.bare_name(words("Limited Company"), "UK").words
+def test_a_name_that_is_only_a_legal_form_keeps_a_word(tables: NameTables) -> None:
+    assert tables.bare_name(words("SA"), "FR").words == ("sa",)
+    assert tables.bare_name(words("Limited Company"), "UK").words
 
 
-def test_initials_are_one_word_and_words_like_and_are_none(known: NameTables) -> None:
-    assert known.bare_name(words("A.B.C. Trading & Sons Ltd"), "UK").words == (
+def test_initials_are_one_word_and_words_like_and_are_removed(tables: NameTables) -> None:
+    assert tables.bare_name(words("A.B.C. Trading & Sons Ltd"), "UK").words == (
         "abc",
         "trading",
         "sons",
     )
-    assert known.bare_name(words("ABC Trading and Sons"), "UK").words == ("abc", "trading", "sons")
+    assert tables.bare_name(words("ABC Trading and Sons"), "UK").words == ("abc", "trading", "sons")
 
 
-def test_an_article_without_its_vowel_is_no_word_of_a_french_name(known: NameTables) -> None:
+def test_an_article_without_its_vowel_is_removed_from_a_french_name(tables: NameTables) -> None:
     for text in ("Maison de l'Escale d'Antony", "Maison Escale Antony"):
-        assert known.bare_name(words(text), "FR").words == ("maison", "escale", "antony")
-    assert known.bare_name(words("Caisse d'assurance de l'Oise"), "BE").words == (
+        assert tables.bare_name(words(text), "FR").words == ("maison", "escale", "antony")
+    assert tables.bare_name(words("Caisse d'assurance de l'Oise"), "BE").words == (
         "caisse",
         "assurance",
         "oise",
     )
-    assert known.bare_name(words("L'Herbier"), "FR").words == ("herbier",)
-    assert known.bare_name(words("D. Leroy"), "FR").words == ("d", "leroy")  # an initial
-    assert known.bare_name(words("L.A. Transports"), "FR").words == ("la", "transports")
-    assert known.bare_name(words("D Harrington"), "UK").words == ("d", "harrington")
-    assert known.bare_name(words("L'"), "FR").words == ("l",)
+    assert tables.bare_name(words("L'Herbier"), "FR").words == ("herbier",)
+    assert tables.bare_name(words("D. Leroy"), "FR").words == ("d", "leroy")  # an initial
+    assert tables.bare_name(words("L.A. Transports"), "FR").words == ("la", "transports")
+    assert tables.bare_name(words("D Harrington"), "UK").words == ("d", "harrington")
+    assert tables.bare_name(words("L'"), "FR").words == ("l",)
 
 
-def test_ste_before_a_preposition_is_a_company_and_no_saint(known: NameTables) -> None:
+def test_ste_before_a_preposition_is_societe_instead_of_sainte(tables: NameTables) -> None:
     for text in ("Sté des Colorants", "STE DES COLORANTS"):
-        assert known.bare_name(words(text), "FR").words == ("societe", "colorants")
-    assert known.bare_name(words("Ste d'Exploitation Royal"), "FR").words == (
+        assert tables.bare_name(words(text), "FR").words == ("societe", "colorants")
+    assert tables.bare_name(words("Ste d'Exploitation Royal"), "FR").words == (
         "societe",
         "exploitation",
         "royal",
     )
-    assert known.bare_name(words("Pharmacie Ste Marie"), "FR").words == (
+    assert tables.bare_name(words("Pharmacie Ste Marie"), "FR").words == (
         "pharmacie",
         "ste",
         "marie",
     )
 
 
-def test_company_is_a_form_only_behind_a_name(known: NameTables) -> None:
-    assert known.bare_name(words("Company Doctors Ltd"), "UK").words == ("company", "doctors")
+def test_company_is_a_legal_form_only_after_a_name(tables: NameTables) -> None:
+    assert tables.bare_name(words("Company Doctors Ltd"), "UK").words == ("company", "doctors")
 
 
-def test_a_form_of_another_country_is_one_only_at_an_end(known: NameTables) -> None:
-    assert known.bare_name(words("Corporation Street Ltd"), "UK").words == ("corporation", "street")
-    assert known.bare_name(words("The Inc Pot Ltd"), "UK").words == ("inc", "pot")
+def test_a_form_of_another_country_is_removed_only_at_an_end(tables: NameTables) -> None:
+    assert tables.bare_name(words("Corporation Street Ltd"), "UK").words == (
+        "corporation",
+        "street",
+    )
+    assert tables.bare_name(words("The Inc Pot Ltd"), "UK").words == ("inc", "pot")
 
 
-def test_numbers_and_letters_are_compared_by_what_they_stand_for(known: NameTables) -> None:
+def test_numbers_and_letters_are_compared_by_their_meaning(tables: NameTables) -> None:
     def key(word: str) -> str:
-        return known.key(word, umlauts=False)
+        """The key by which a word is compared."""
+        return tables.key(word, umlauts=False)
 
     assert key("first") == key("1st")
     assert key("four") == key("4") == key("vier")

@@ -1,4 +1,4 @@
-"""Lines that say a whole name or a number, held to a plain list of companies (X5, X19)."""
+"""Lines with a complete name or a number, compared with a plain list of companies (X5, X19)."""
 
 from typing import Final
 
@@ -22,18 +22,19 @@ WORDS: Final = (
 FORMS: Final = {"EE": ("OÜ", "as"), "FR": ("SARL", "sas"), "UK": ("Ltd", "LIMITED", "plc")}
 NUMBERS: Final = ("944111", "00944111", "SC012", "SC12", "327961538", "HRB 7")
 
-some_words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3)
+name_words = st.lists(st.sampled_from(WORDS), min_size=1, max_size=3)
 
 
 def forms(iso2: str) -> st.SearchStrategy[list[str]]:
+    """No legal form, or one of the country."""
     return st.lists(st.sampled_from(FORMS[iso2]), max_size=1)
 
 
 @st.composite
 def companies(draw: st.DrawFn) -> list[Company]:
-    """Companies whose names share words, some of them namesakes and siblings."""
+    """Companies whose names share words; some are namesakes or siblings."""
     keys = st.tuples(st.sampled_from(COUNTRIES), st.sampled_from(NUMBERS))
-    names = draw(st.lists(some_words, min_size=1, max_size=6))
+    names = draw(st.lists(name_words, min_size=1, max_size=6))
     names.append([*names[0], draw(st.sampled_from(SIBLINGS))])
     former = st.lists(st.sampled_from(names), max_size=1)
     return [
@@ -49,34 +50,37 @@ def companies(draw: st.DrawFn) -> list[Company]:
 
 
 @st.composite
-def lists(draw: st.DrawFn) -> tuple[list[Company], Line]:
-    """Companies, and a line with the words of one of them in another order and with another form, or with a number."""
-    found = draw(companies())
-    others = draw(st.lists(st.sampled_from(COUNTRIES), max_size=1))
-    if draw(st.booleans()) or not found:
-        return found, Line(None, tuple(others), id=draw(st.sampled_from(NUMBERS)))
-    meant = draw(st.sampled_from(found))
-    words = [word for word in meant["nom"].split() if word not in FORMS[meant["iso2"]]]
-    nom = " ".join([*draw(st.permutations(words)), *draw(forms(meant["iso2"]))])
-    countries = sorted({meant["iso2"], *others}) if draw(st.booleans()) else ()
-    return found, Line(nom.upper() if draw(st.booleans()) else nom, tuple(countries))
+def companies_and_line(draw: st.DrawFn) -> tuple[list[Company], Line]:
+    """Companies, and a line that names one in full (in any order, with any legal form), or that has a number.
+
+    The countries of the line have that of the company, or there are none.
+    """
+    dataset = draw(companies())
+    more_countries = draw(st.lists(st.sampled_from(COUNTRIES), max_size=1))
+    if draw(st.booleans()) or not dataset:
+        return dataset, Line(None, tuple(more_countries), id=draw(st.sampled_from(NUMBERS)))
+    subject = draw(st.sampled_from(dataset))
+    words = [word for word in subject["nom"].split() if word not in FORMS[subject["iso2"]]]
+    nom = " ".join([*draw(st.permutations(words)), *draw(forms(subject["iso2"]))])
+    countries = sorted({subject["iso2"], *more_countries}) if draw(st.booleans()) else ()
+    return dataset, Line(nom.upper() if draw(st.booleans()) else nom, tuple(countries))
 
 
-# The words of a name tell more in one country than in another; it is the same name.
+# The same name; its words are more informative in one country than in the other.
 NAMESAKES: Final = [
     *(company("EE", number, "l'Escale l'Escale") for number in NUMBERS),
     *(company("FR", number, "l'Escale l'Escale") for number in NUMBERS),
 ]
 
 
-@given(lists())
+@given(companies_and_line())
 @example((NAMESAKES, Line("l'Escale l'Escale")))
-def test_whom_a_line_says_in_full_is_a_candidate_and_alone_is_sure(
+def test_companies_that_a_line_names_in_full_are_candidates(
     case: tuple[list[Company], Line],
 ) -> None:
-    """X5, X19: none is lost, `aucun` is not said of one, `sur` only where the oracle has no doubt"""
-    found, line = case
-    with OpenShards(found) as world:
+    """X5, X19: a single company does not get `aucun`; `sur` requires that the oracle has no doubt"""
+    dataset, line = case
+    with OpenShards(dataset) as world:
         matcher = Matcher(
             world.shards,
             name_tables(),
@@ -85,15 +89,15 @@ def test_whom_a_line_says_in_full_is_a_candidate_and_alone_is_sure(
             activities=activities.classes,
             coordonnees=True,
         )
-        answer = matcher.match(line, 20)
+        result = matcher.match(line, 20)
 
-    said = {"nom": line.nom, "id": line.id, "pays": line.pays}
-    wanted = {(one["iso2"], one["id"]) for one in oracle.meant_by(found, said)}
-    places = [(one.iso2, one.id) for one in answer.candidats]
-    assert wanted <= set(places)
-    if len(wanted) == 1 and len(line.pays) == 1:  # a form of one country may be one of another
-        assert places[0] in wanted
-        assert answer.verdict != NONE
-    if answer.verdict == SURE:
-        assert places[0] in wanted
-        assert line.nom is None or oracle.name_says_enough(found, said)
+    fields = {"nom": line.nom, "id": line.id, "pays": line.pays}
+    expected = {(entry["iso2"], entry["id"]) for entry in oracle.meant_companies(dataset, fields)}
+    places = [(candidate.iso2, candidate.id) for candidate in result.candidats]
+    assert expected <= set(places)
+    if len(expected) == 1 and len(line.pays) == 1:  # a word may be a legal form in one country only
+        assert places[0] in expected
+        assert result.verdict != NONE
+    if result.verdict == SURE:
+        assert places[0] in expected
+        assert line.nom is None or oracle.name_says_enough(dataset, fields)

@@ -1,4 +1,4 @@
-"""Sources in memory with scripted answers."""
+"""Sources in memory with scripted transfers."""
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager
@@ -10,43 +10,47 @@ from shards.generations.manifest import File
 from shards.mirror.blobs import Downloader
 from shards.mirror.source import AbsentError, Body, MirrorSource
 
-# What comes of the bytes that were asked for: where they begin, and in which pieces.
-Way = Callable[[bytes, int], tuple[int | None, Iterator[bytes]]]
+# From a file and the first requested byte: the position of the first byte that is sent, and the pieces.
+Transfer = Callable[[bytes, int], tuple[int, Iterator[bytes]]]
 
 
-def honest(content: bytes, start: int) -> tuple[int, Iterator[bytes]]:
+def send_rest(content: bytes, start: int) -> tuple[int, Iterator[bytes]]:
+    """Send the bytes from `start` on, as requested."""
     return start, iter([content[start:]])
 
 
-class Memory:
-    """Files in memory; each request goes one of `ways`, the last one for ever."""
+class MemorySource:
+    """Files in memory. Each request uses the next transfer; the last transfer is repeated."""
 
     name = "memory"
 
-    def __init__(self, files: dict[str, bytes], *ways: Way) -> None:
+    def __init__(self, files: dict[str, bytes], *transfers: Transfer) -> None:
         self.files = files
-        self.ways = list(ways) or [honest]
-        self.asked: list[tuple[str, int]] = []
+        self.transfers = list(transfers) or [send_rest]
+        self.requests: list[tuple[str, int]] = []
 
     @asynccontextmanager
     async def open(self, path: str, start: int = 0) -> AsyncIterator[Body]:
-        self.asked.append((path, start))
+        """Note a request, and answer it by the next of `transfers`, of which the last is repeated."""
+        self.requests.append((path, start))
         if path not in self.files:
             raise AbsentError(f"{self.name}/{path} is not there")
-        way = self.ways.pop(0) if len(self.ways) > 1 else self.ways[0]
-        begins, pieces = way(self.files[path], start)
-        yield Body(begins, as_they_come(pieces))
+        transfer = self.transfers.pop(0) if len(self.transfers) > 1 else self.transfers[0]
+        position, pieces = transfer(self.files[path], start)
+        yield Body(position, iterate(pieces))
 
 
-async def as_they_come(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+async def iterate(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """The pieces as an asynchronous iterator."""
     for piece in pieces:
         yield piece
 
 
-def eager(source: MirrorSource) -> Downloader:
-    """A fetcher that never waits."""
+def eager_downloader(source: MirrorSource) -> Downloader:
+    """A downloader that does not wait between tries."""
     return Downloader(source, chance=lambda: 0.0)
 
 
-def file_of(content: bytes) -> File:
+def manifest_file(content: bytes) -> File:
+    """The entry of a manifest for a file with this content."""
     return File(len(content), blake3(content).hexdigest(), sha256(content).hexdigest())

@@ -20,24 +20,25 @@ from tests.proof.tools import next_line
 from tests.world import company, publish
 
 ROOT = Path(__file__).parents[3]
-FOUND = [company("EE", "1", "Ännchen OÜ"), company("UK", "1", "'A' Rated & Co")]
-SECONDS = 30.0
+COMPANIES = [company("EE", "1", "Ännchen OÜ"), company("UK", "1", "'A' Rated & Co")]
+DEADLINE_S = 30.0
 
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    publish(tmp_path / "source", FOUND)
+    """A folder with a published generation."""
+    publish(tmp_path / "source", COMPANIES)
     return tmp_path / "source"
 
 
 @pytest.fixture
-def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the folder of the test, without waits."""
+def working_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run in the folder of the test, without waits."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("shards.mirror.download._FIRST_SECONDS", 0.0)
 
 
-def test_sync_says_what_it_did_and_then_that_there_is_nothing_to_do(
+def test_sync_reports_its_downloads_and_a_second_sync_reports_no_change(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     command = ["sync", str(source), str(tmp_path / "data")]
@@ -47,55 +48,59 @@ def test_sync_says_what_it_did_and_then_that_there_is_nothing_to_do(
     first, second = capsys.readouterr().out.splitlines()
     name = pointer.current_name(source)
     assert first.startswith(f"published {name}: 6 of 6 files fetched, 0.3 MiB in ")
-    assert second == f"{name} is published already"
+    assert second == f"{name} is already published"
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (["nowhere"], "nowhere/CURRENT is not there"),
         (["source", "--pays", "gb,de"], "has no DE; --pays may name EE, FR, UK"),
         (["http://127.0.0.1:1"], "http://127.0.0.1:1/CURRENT cannot be read: "),
     ],
 )
-def test_what_fails_says_so_in_one_line(
-    source: Path, here: None, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+def test_a_failure_is_reported_in_one_line(
+    source: Path,
+    working_folder: None,
+    arguments: list[str],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     assert main(["sync", *arguments[:1], "data", *arguments[1:]]) == 1
 
     error = capsys.readouterr().err
     assert error.startswith("shards: ")
-    assert said in error
+    assert message in error
     assert error.count("\n") == 1
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
-        (["ftp://x"], "'ftp://x' is no source"),
+        (["ftp://x"], "'ftp://x' is not a source"),
         (["http://a:b@x"], "without user, password"),
         (["."], "are one folder"),
-        (["x", "--pays", "E"], "'E' is no country"),
-        (["x", "--pays", "EE,"], "'' is no country"),
-        (["x", "--follow", "0"], "'0' is no number above 0"),
-        (["x", "--follow", "nan"], "'nan' is no number above 0"),
-        (["x", "--limit-rate", "fast"], "'fast' is no number above 0"),
+        (["x", "--pays", "E"], "'E' is not a country"),
+        (["x", "--pays", "EE,"], "'' is not a country"),
+        (["x", "--follow", "0"], "'0' is not a number above 0"),
+        (["x", "--follow", "nan"], "'nan' is not a number above 0"),
+        (["x", "--limit-rate", "fast"], "'fast' is not a number above 0"),
         (["x", "--keep", "1"], "'1' is refused; give a whole number of 2 or more"),
-        (["x", "--public-key", "absent"], "absent is no public key"),
+        (["x", "--public-key", "absent"], "absent is not a public key"),
         (["x", "--kee", "3"], "unrecognized arguments: --kee 3"),
     ],
 )
-def test_wrong_use_is_2_and_names_the_value(
-    here: None, arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]
+def test_wrong_use_exits_with_2_and_names_the_value(
+    working_folder: None, arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as end:
         main(["sync", *arguments[:1], ".", *arguments[1:]])
 
     assert end.value.code == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
-def test_a_key_is_made_signs_and_is_asked_for(
+def test_sync_with_a_public_key_requires_a_signature(
     source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     key, data = tmp_path / "key", str(tmp_path / "data")
@@ -109,7 +114,7 @@ def test_a_key_is_made_signs_and_is_asked_for(
     assert capsys.readouterr().out.startswith(f"signed {pointer.current_name(source)}\n")
 
 
-def test_the_commands_of_the_manual_are_commands(here: None) -> None:
+def test_the_commands_of_the_readme_are_valid(working_folder: None) -> None:
     commands = re.findall(
         r"^python -m shards ((?:sync|keygen|sign) [^#\n]+)",
         (ROOT / "shards" / "README.md").read_text(),
@@ -117,37 +122,35 @@ def test_the_commands_of_the_manual_are_commands(here: None) -> None:
     )
     main(["keygen", "--key", "societes.key"])
 
-    known = [parser().parse_args(command.split()) for command in commands]
+    parsed = [parser().parse_args(command.split()) for command in commands]
 
-    assert len(known) == 6
+    assert len(parsed) == 6
 
 
-def test_following_takes_up_what_comes_survives_what_fails_and_ends_with_0(
+def test_follow_mirrors_new_generations_survives_failures_and_ends_with_0(
     source: Path, tmp_path: Path
 ) -> None:
     data = tmp_path / "data"
-    with _following(source, data) as process:
-        assert f"published {pointer.current_name(source)}" in next_line(process, SECONDS)
-        with _held(data):
-            assert "another build or rollback is under way" in next_line(process, SECONDS)
-        second = publish(source, [*FOUND, company("FR", "9", "Œuvre")])
-        assert f"published {second}: 3 of 6 files fetched" in next_line(process, SECONDS)
+    with _follow(source, data) as process:
+        assert f"published {pointer.current_name(source)}" in next_line(process, DEADLINE_S)
+        with _hold_lock(data):
+            assert "another build or rollback is under way" in next_line(process, DEADLINE_S)
+        second = publish(source, [*COMPANIES, company("FR", "9", "Œuvre")])
+        assert f"published {second}: 3 of 6 files fetched" in next_line(process, DEADLINE_S)
         source.rename(tmp_path / "away")
-        assert "CURRENT is not there" in next_line(process, SECONDS)
-        third = publish(tmp_path / "away", [*FOUND, company("FR", "8", "Œuvre")])
+        assert "CURRENT is not there" in next_line(process, DEADLINE_S)
+        third = publish(tmp_path / "away", [*COMPANIES, company("FR", "8", "Œuvre")])
         (tmp_path / "away").rename(source)
-        assert f"published {third}" in next_line(process, SECONDS)
+        assert f"published {third}" in next_line(process, DEADLINE_S)
 
         process.terminate()
 
-        assert process.wait(SECONDS) == 0
+        assert process.wait(DEADLINE_S) == 0
         assert process.stdout
         assert process.stdout.read() == ""
 
 
-def test_a_sync_that_is_stopped_fails_and_goes_on_the_next_time(
-    source: Path, tmp_path: Path
-) -> None:
+def test_a_stopped_sync_fails_and_the_next_sync_continues(source: Path, tmp_path: Path) -> None:
     data = tmp_path / "data"
     command = [sys.executable, "-m", "shards", "sync", str(source), str(data)]
     with subprocess.Popen(
@@ -157,25 +160,25 @@ def test_a_sync_that_is_stopped_fails_and_goes_on_the_next_time(
             assert process.poll() is None
         process.send_signal(signal.SIGINT)
 
-        assert process.wait(SECONDS) == 1
+        assert process.wait(DEADLINE_S) == 1
         assert process.stderr
-        assert process.stderr.read().startswith("shards: stopped; what has come is kept")
+        assert process.stderr.read().startswith("shards: stopped; the downloaded files are kept")
     assert pointer.current_name(data) is None
     assert main(command[3:]) == 0
 
 
-def test_a_rate_is_kept_to(source: Path, tmp_path: Path) -> None:
-    """0.17 MiB at 0.1 MiB a second."""
-    before = os.times().elapsed
+def test_a_rate_limit_is_kept(source: Path, tmp_path: Path) -> None:
+    """0.17 MiB at 0.1 MiB per second"""
+    start_seconds = os.times().elapsed
 
     assert main(["sync", str(source), str(tmp_path / "data"), "--limit-rate", "0.1"]) == 0
 
-    assert os.times().elapsed - before > 1.5
+    assert os.times().elapsed - start_seconds > 1.5
 
 
 @contextmanager
-def _held(data: Path) -> Iterator[None]:
-    """Write to `data`, as a build or a rollback would, as soon as the mirror does not."""
+def _hold_lock(data: Path) -> Iterator[None]:
+    """Hold the write lock of `data`, as a build does, as soon as the mirror releases it."""
     with ExitStack() as stack:
         while True:
             try:
@@ -187,7 +190,8 @@ def _held(data: Path) -> Iterator[None]:
 
 
 @contextmanager
-def _following(source: Path, data: Path) -> Iterator["subprocess.Popen[str]"]:
+def _follow(source: Path, data: Path) -> Iterator["subprocess.Popen[str]"]:
+    """Run `sync --follow` with a round every 0.05 s; kill it after the block."""
     with subprocess.Popen(
         [sys.executable, "-m", "shards", "sync", str(source), str(data), "--follow", "0.05"],
         cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

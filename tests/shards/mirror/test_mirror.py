@@ -1,4 +1,4 @@
-"""Rounds of a mirror: files fetched and linked, countries chosen, sources refused."""
+"""Rounds of a mirror: fetched and linked files, selected countries, refused sources."""
 
 import os
 import shutil
@@ -29,27 +29,28 @@ from shards.mirror.source import SyncError
 from shards.mirror.source_kinds import Folder
 from shards.query import Query
 from shards.search.search import ShardSet, search
-from tests.shards.mirror.sources import Memory, eager, file_of
+from tests.shards.mirror.sources import MemorySource, eager_downloader, manifest_file
 from tests.world import company, publish
 
-FOUND = [
+COMPANIES = [
     company("EE", "1", "Ännchen OÜ", division="62", groupe="62.0", ca_eur=1e6),
     company("EE", "2", "Lab", division="62"),
     company("UK", "00000001", "'A' Rated & Co"),
     company("FR", "9", "Œuvre"),
 ]
-NEW = [*FOUND, company("FR", "8", "Żabka")]
+NEW_COMPANIES = [*COMPANIES, company("FR", "8", "Żabka")]
 
 
 @pytest.fixture
 def source(tmp_path: Path) -> Path:
-    publish(tmp_path / "source", FOUND)
+    """A folder with a published generation."""
+    publish(tmp_path / "source", COMPANIES)
     return tmp_path / "source"
 
 
 @pytest.mark.parametrize("kind", ["link", "fifo", "folder"])
 def test_only_regular_files_of_a_folder_are_read(source: Path, data: Path, kind: str) -> None:
-    """A FIFO blocked the mirror, a link led it out of the folder"""
+    """In an earlier version, a FIFO blocked the mirror, and a link led it out of the folder"""
     current = source / "CURRENT"
     outside = current.rename(source.parent / "CURRENT")
     if kind == "link":
@@ -59,38 +60,43 @@ def test_only_regular_files_of_a_folder_are_read(source: Path, data: Path, kind:
     else:
         current.mkdir()
 
-    with pytest.raises(SyncError, match=r"CURRENT is no regular file; put the file itself there"):
+    with pytest.raises(
+        SyncError, match=r"CURRENT is not a regular file; put the file itself there"
+    ):
         _mirror(source, data)
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
+    """The folder of the mirror, which does not exist yet."""
     return tmp_path / "data"
 
 
-def _mirror(source: Path, data: Path, **wish: object) -> MirrorOutcome:
-    return mirror(eager(Folder(source)), data, replace(MirrorOptions(), **wish))  # type: ignore[arg-type]
+def _mirror(source: Path, data: Path, **options: object) -> MirrorOutcome:
+    """Run one round from the folder `source` to the folder `data`."""
+    return mirror(eager_downloader(Folder(source)), data, replace(MirrorOptions(), **options))  # type: ignore[arg-type]
 
 
 def _files(folder: Path) -> dict[str, bytes]:
+    """The content of each file of a folder, by name."""
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-def test_a_round_notes_when_the_mirror_had_what_its_source_publishes(
+def test_a_round_notes_the_time_at_which_the_mirror_was_up_to_date(
     source: Path, data: Path
 ) -> None:
-    """Also a round that finds nothing new, and never one that fails."""
+    """A round without changes notes its time too; a round that fails does not."""
     noon = datetime(2026, 11, 24, 12, tzinfo=UTC)
-    noted = []
+    times = []
     for hour in range(2):
         _mirror(source, data, clock=lambda hour=hour: noon + timedelta(hours=hour))
-        noted.append(pointer.mirrored_at(data))
+        times.append(pointer.last_mirror_time(data))
     shutil.rmtree(source)
     with pytest.raises(SyncError):
         _mirror(source, data, clock=lambda: noon + timedelta(hours=2))
 
-    assert noted == [noon, noon + timedelta(hours=1)]
-    assert pointer.mirrored_at(data) == noted[1]
+    assert times == [noon, noon + timedelta(hours=1)]
+    assert pointer.last_mirror_time(data) == times[1]
 
 
 def test_a_mirror_has_the_bytes_of_its_source(source: Path, data: Path) -> None:
@@ -104,67 +110,68 @@ def test_a_mirror_has_the_bytes_of_its_source(source: Path, data: Path) -> None:
     assert {path.name for path in data.iterdir()} == {"CURRENT", pointer.MIRRORED, name}
 
 
-def test_a_mirror_that_is_up_to_date_asks_for_the_pointer_and_whether_it_is_signed_now(
+def test_a_mirror_that_is_up_to_date_requests_only_the_pointer_and_the_signature(
     source: Path, data: Path
 ) -> None:
     _mirror(source, data)
-    before = (data / "CURRENT").read_bytes()
+    pointer_bytes = (data / "CURRENT").read_bytes()
     name = pointer.current_name(source)
-    memory = Memory({"CURRENT": orjson.dumps({"generation": name})})
+    memory = MemorySource({"CURRENT": orjson.dumps({"generation": name})})
 
-    outcome = mirror(eager(memory), data, MirrorOptions())
+    outcome = mirror(eager_downloader(memory), data, MirrorOptions())
 
     assert not outcome.has_published
-    assert [path for path, _ in memory.asked] == ["CURRENT", f"signatures/{name}.json"]
-    assert (data / "CURRENT").read_bytes() == before
+    assert [path for path, _ in memory.requests] == ["CURRENT", f"signatures/{name}.json"]
+    assert (data / "CURRENT").read_bytes() == pointer_bytes
 
 
-def test_only_what_changed_is_fetched_and_the_rest_is_the_same_file(
-    source: Path, data: Path
-) -> None:
+def test_changed_files_are_fetched_and_unchanged_files_are_linked(source: Path, data: Path) -> None:
     _mirror(source, data)
     before = data / str(pointer.current_name(data))
-    publish(source, NEW)
+    publish(source, NEW_COMPANIES)
 
     outcome = _mirror(source, data)
 
     after = data / outcome.generation
+    # Fetched: the shard of France, the lists and the market. Linked: the shards of Estonia and Britain, and the report.
     assert (outcome.fetched, outcome.linked) == (3, 3)
     assert (after / "EE.shard").samefile(before / "EE.shard")
     assert not (after / "FR.shard").samefile(before / "FR.shard")
-    known = pointer.read(data)
-    assert known
-    assert known.previous == before.name
+    current = pointer.read(data)
+    assert current
+    assert current.previous == before.name
 
 
-def test_a_mirror_knows_what_is_different_as_its_source_does(source: Path, data: Path) -> None:
+def test_a_mirror_has_the_same_change_files_as_its_source(source: Path, data: Path) -> None:
     _mirror(source, data)
-    publish(source, NEW)
+    publish(source, NEW_COMPANIES)
     _mirror(source, data)
 
-    ours, theirs = sorted(data.glob("changes/*/*")), sorted(source.glob("changes/*/*"))
-    assert [path.relative_to(data) for path in ours] == [
-        path.relative_to(source) for path in theirs
+    mirrored, original = sorted(data.glob("changes/*/*")), sorted(source.glob("changes/*/*"))
+    assert [path.relative_to(data) for path in mirrored] == [
+        path.relative_to(source) for path in original
     ]
-    assert [path.read_bytes() for path in ours] == [path.read_bytes() for path in theirs]
-    assert [path.name for path in ours] == ["FR.changes", "changes.json"]
+    assert [path.read_bytes() for path in mirrored] == [path.read_bytes() for path in original]
+    assert [path.name for path in mirrored] == ["FR.changes", "changes.json"]
 
 
-def test_a_file_that_the_disk_has_lost_is_fetched_and_not_linked(source: Path, data: Path) -> None:
+def test_a_file_that_the_disk_has_damaged_is_fetched_instead_of_linked(
+    source: Path, data: Path
+) -> None:
     _mirror(source, data)
-    lost = data / str(pointer.current_name(data)) / "EE.shard"
-    content = lost.read_bytes()
-    lost.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
-    publish(source, NEW)
+    damaged = data / str(pointer.current_name(data)) / "EE.shard"
+    content = damaged.read_bytes()
+    damaged.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+    publish(source, NEW_COMPANIES)
 
     outcome = _mirror(source, data)
 
-    assert outcome.fetched == 4
+    assert outcome.fetched == 4  # the three changed files and the damaged file
     assert (data / outcome.generation / "EE.shard").read_bytes() == content
 
 
 @pytest.mark.parametrize("name", ["EE.shard", "manifest.json", "reference.json"])
-def test_a_published_generation_that_lost_a_file_is_made_whole(
+def test_a_missing_file_of_the_published_generation_is_restored(
     source: Path, data: Path, name: str
 ) -> None:
     _mirror(source, data)
@@ -176,9 +183,9 @@ def test_a_published_generation_that_lost_a_file_is_made_whole(
     generation_files.verify_digests(folder, generation_files.read_manifest(folder))
 
 
-def test_a_source_that_goes_back_is_followed_without_a_byte(source: Path, data: Path) -> None:
+def test_a_rollback_of_the_source_is_followed_without_a_download(source: Path, data: Path) -> None:
     first = _mirror(source, data).generation
-    publish(source, NEW)
+    publish(source, NEW_COMPANIES)
     _mirror(source, data)
     publication.rollback(source)
 
@@ -188,18 +195,18 @@ def test_a_source_that_goes_back_is_followed_without_a_byte(source: Path, data: 
     assert pointer.current_name(data) == first
 
 
-def test_generations_stay_as_long_as_they_are_kept(source: Path, data: Path) -> None:
+def test_as_many_generations_as_requested_are_kept(source: Path, data: Path) -> None:
     for number in range(4):
-        publish(source, [*FOUND, company("FR", f"1{number}", "Ç")])
+        publish(source, [*COMPANIES, company("FR", f"1{number}", "Ç")])
         _mirror(source, data, keep=3)
 
-    known = pointer.read(data)
-    assert known
-    assert len(known.kept_generations) == 3
-    assert {path.parent.name for path in data.glob("*/manifest.json")} == {*known.kept_generations}
+    current = pointer.read(data)
+    assert current
+    assert len(current.generations) == 3
+    assert {path.parent.name for path in data.glob("*/manifest.json")} == {*current.generations}
 
 
-def test_what_another_generation_had_begun_is_cleared_away_before_anything_is_fetched(
+def test_parts_of_another_generation_are_removed_before_a_download(
     source: Path, data: Path
 ) -> None:
     stale = data / ".mirror" / f"{'0' * 64}.part"
@@ -213,7 +220,7 @@ def test_what_another_generation_had_begun_is_cleared_away_before_anything_is_fe
     assert not stale.exists()
 
 
-def test_what_a_round_that_was_killed_at_its_end_left_is_cleared_away(
+def test_the_remains_of_a_round_that_was_killed_at_its_end_are_removed(
     source: Path, data: Path
 ) -> None:
     _mirror(source, data)
@@ -224,30 +231,39 @@ def test_what_a_round_that_was_killed_at_its_end_left_is_cleared_away(
     assert not (data / ".mirror").exists()
 
 
-def test_one_round_at_a_time(source: Path, data: Path) -> None:
+def test_only_one_round_runs_at_a_time(source: Path, data: Path) -> None:
     with locks.write_lock(data), pytest.raises(GenerationError, match="by process"):
         _mirror(source, data)
 
 
-def test_a_source_that_moves_on_is_read_again(source: Path, data: Path) -> None:
-    """It publishes twice while it is read, and removes what it published before."""
+def test_a_source_that_publishes_during_a_round_is_read_again(source: Path, data: Path) -> None:
+    """Publications during the copy remove the generation that is being copied."""
 
-    class Moving(Folder):
-        moves = 2
+    class PublishingSource(Folder):
+        """A source that publishes while it is read, in its first two rounds."""
+
+        openings_with_publications = 2
 
         def open(self, path: str, start: int = 0):  # type: ignore[no-untyped-def]
-            if path.endswith("FR.shard") and self.moves:
-                self.moves -= 1
-                publish(source, [*NEW, company("FR", f"7{self.moves}", "Ç")])
-                publish(source, [*NEW, company("FR", f"6{self.moves}", "Ç")])
+            """Open a file; publish two generations before the shard of France is opened."""
+            if path.endswith("FR.shard") and self.openings_with_publications:
+                self.openings_with_publications -= 1
+                publish(
+                    source,
+                    [*NEW_COMPANIES, company("FR", f"7{self.openings_with_publications}", "Ç")],
+                )
+                publish(
+                    source,
+                    [*NEW_COMPANIES, company("FR", f"6{self.openings_with_publications}", "Ç")],
+                )
             return super().open(path, start)
 
-    outcome = mirror(eager(Moving(source)), data, MirrorOptions())
+    outcome = mirror(eager_downloader(PublishingSource(source)), data, MirrorOptions())
 
     assert outcome.generation == pointer.current_name(source)
 
 
-def test_a_source_that_lost_a_file_is_said_to(source: Path, data: Path) -> None:
+def test_a_file_that_is_missing_at_the_source_is_named(source: Path, data: Path) -> None:
     (source / str(pointer.current_name(source)) / "FR.shard").unlink()
 
     with pytest.raises(SyncError, match=r"FR.shard is not there, though \w+ is published"):
@@ -255,39 +271,40 @@ def test_a_source_that_lost_a_file_is_said_to(source: Path, data: Path) -> None:
     assert pointer.current_name(data) is None
 
 
-# -- some countries ----------------------------------------------------------------
+# -- selected countries ----------------------------------------------------------------
 
 
-def test_a_part_has_its_countries_alone_in_lists_counts_and_searches(
+def test_a_partial_mirror_has_only_its_countries_in_lists_counts_and_searches(
     source: Path, data: Path
 ) -> None:
     outcome = _mirror(source, data, pays=("EE", "FR"))
 
-    assert outcome.fetched == 4  # two shards, the report, the lists that its own are made of
-    with generation_files.load(data, outcome.generation) as part:
-        assert list(part.manifest.counts) == ["EE", "FR"]
-        assert part.manifest.total == part.reference.total == 3
-        assert part.manifest.secteurs == {"62": 2, "-": 1}
-        assert [pays.iso2 for pays in part.reference.pays] == ["EE", "FR"]
-        assert len(part.reference.secteurs) == 3
-        assert search(part.shards, Query(), offset=0, limit=9).total == 3
-        assert (
-            generation_files.MARKET not in part.manifest.files
-        )  # that of the whole would be of other companies
-    generation_files.verify_digests(data / outcome.generation, part.manifest)
+    assert outcome.fetched == 4  # two shards, the report, the reference lists of the source
+    with generation_files.load(data, outcome.generation) as partial:
+        assert list(partial.manifest.counts) == ["EE", "FR"]
+        assert partial.manifest.total == partial.reference.total == 3
+        assert partial.manifest.secteurs == {"62": 2, "-": 1}
+        assert [pays.iso2 for pays in partial.reference.pays] == ["EE", "FR"]
+        assert len(partial.reference.secteurs) == 3
+        assert search(partial.shards, Query(), offset=0, limit=9).total == 3
+        # The figures of the source are of all its countries, so a partial mirror leaves them out.
+        assert generation_files.MARKET not in partial.manifest.files
+    generation_files.verify_digests(data / outcome.generation, partial.manifest)
 
 
-def test_a_part_says_of_what_it_is_one(source: Path, data: Path) -> None:
-    whole = str(pointer.current_name(source))
+def test_a_partial_mirror_has_the_manifest_of_the_complete_generation(
+    source: Path, data: Path
+) -> None:
+    complete = str(pointer.current_name(source))
 
     outcome = _mirror(source, data, pays=("EE",))
 
-    assert outcome.generation != whole
+    assert outcome.generation != complete
     packed = (data / outcome.generation / "origin.json").read_bytes()
-    assert packed == (source / whole / "manifest.json").read_bytes()
+    assert packed == (source / complete / "manifest.json").read_bytes()
 
 
-def test_a_part_that_is_up_to_date_stays_and_the_same_part_has_the_same_name(
+def test_a_partial_mirror_stays_and_the_same_countries_give_the_same_name(
     source: Path, data: Path, tmp_path: Path
 ) -> None:
     first = _mirror(source, data, pays=("EE",))
@@ -296,66 +313,72 @@ def test_a_part_that_is_up_to_date_stays_and_the_same_part_has_the_same_name(
     assert _mirror(source, tmp_path / "b", pays=("EE",)).generation == first.generation
 
 
-def test_a_part_can_become_another_and_the_whole(source: Path, data: Path) -> None:
+def test_a_partial_mirror_can_change_its_countries_and_become_complete(
+    source: Path, data: Path
+) -> None:
     _mirror(source, data, pays=("EE",))
 
     assert _mirror(source, data, pays=("EE", "UK")).linked == 2  # EE and the report
     assert _mirror(source, data).generation == pointer.current_name(source)
 
 
-def test_a_part_can_be_mirrored(source: Path, data: Path, tmp_path: Path) -> None:
-    part = _mirror(source, data, pays=("EE", "FR"))
+def test_a_partial_mirror_can_be_mirrored(source: Path, data: Path, tmp_path: Path) -> None:
+    partial = _mirror(source, data, pays=("EE", "FR"))
 
-    again = _mirror(data, tmp_path / "b")
-    less = _mirror(data, tmp_path / "c", pays=("FR",))
+    copy = _mirror(data, tmp_path / "b")
+    smaller = _mirror(data, tmp_path / "c", pays=("FR",))
 
-    assert again.generation == part.generation
-    with generation_files.load(tmp_path / "c", less.generation) as generation:
+    assert copy.generation == partial.generation
+    with generation_files.load(tmp_path / "c", smaller.generation) as generation:
         assert list(generation.manifest.counts) == ["FR"]
 
 
-def test_a_country_that_the_source_has_not_is_named(source: Path, data: Path) -> None:
+def test_a_country_that_the_source_does_not_have_is_named(source: Path, data: Path) -> None:
     with pytest.raises(SyncError, match=r"has no DE; --pays may name EE, FR, UK"):
         _mirror(source, data, pays=("DE", "EE"))
     assert not list(data.glob("*/manifest.json"))
 
 
-# -- a source that means harm ------------------------------------------------------
+# -- hostile sources ------------------------------------------------------
 
 
-def _forged(source: Path, **files: object) -> Memory:
-    """A source whose manifest is rightly named, and names these files too."""
+def _forge_source(source: Path, **files: object) -> MemorySource:
+    """A source whose manifest also lists `files` (name to entry), and whose generation has the name for that."""
     name = str(pointer.current_name(source))
-    known = generation_files.read_manifest(source / name)
+    original = generation_files.read_manifest(source / name)
     forged = manifest.make(
-        {**known.files, **files},  # type: ignore[dict-item]
-        known.sources, known.counts, known.secteurs,
+        {**original.files, **files},  # type: ignore[dict-item]
+        original.sources, original.counts, original.secteurs,
     )  # fmt: skip
     content = {f"{forged.generation}/{path}": body for path, body in _files(source / name).items()}
     content[f"{forged.generation}/manifest.json"] = manifest.dump(forged)
-    return Memory({**content, "CURRENT": orjson.dumps({"generation": forged.generation})})
+    return MemorySource({**content, "CURRENT": orjson.dumps({"generation": forged.generation})})
 
 
 @pytest.mark.parametrize(
     "name", ["../x", "/etc/x", "a/b", "..", ".", ".hidden", "", "manifest.json", "x\n", "é", "a\0"]
 )
-def test_a_name_that_leads_elsewhere_is_refused(source: Path, data: Path, name: str) -> None:
-    memory = _forged(source, **{name: manifest.File(1, "0" * 64, "")})
+def test_a_file_name_that_leads_out_of_the_folder_is_refused(
+    source: Path, data: Path, name: str
+) -> None:
+    memory = _forge_source(source, **{name: manifest.File(1, "0" * 64, "")})
 
-    with pytest.raises(SyncError, match="which cannot be one"):
-        mirror(eager(memory), data, MirrorOptions())
+    with pytest.raises(SyncError, match="which is not valid"):
+        mirror(eager_downloader(memory), data, MirrorOptions())
 
     assert {path.name for path in data.rglob("*")} <= {".lock"}
 
 
-def test_a_manifest_of_too_many_files_is_refused_before_one_is_fetched(
+def test_a_manifest_of_too_many_files_is_refused_before_a_file_is_fetched(
     source: Path, data: Path
 ) -> None:
-    """60 000 invented files were fetched and published"""
-    memory = _forged(source, **{f"f{n}": manifest.File(1, "0" * 64, "") for n in range(1_000)})
+    """In an earlier version, 60 000 invented files were fetched and published"""
+    memory = _forge_source(
+        source, **{f"f{number}": manifest.File(1, "0" * 64, "") for number in range(1_000)}
+    )
 
-    with pytest.raises(SyncError, match="and 1000 are the most"):
-        mirror(eager(memory), data, MirrorOptions())
+    with pytest.raises(SyncError, match="and the maximum is 1000"):
+        mirror(eager_downloader(memory), data, MirrorOptions())
 
     assert not list(data.glob("*/manifest.json"))
 
@@ -365,71 +388,73 @@ def test_a_manifest_of_too_many_files_is_refused_before_one_is_fetched(
     [(-1, "0" * 64), ("9", "0" * 64), (1 << 63, "0" * 64), (True, "0" * 64), (1.5, "0" * 64),
      (1, "../" * 21 + "x"), (1, "0" * 63), (1, None), (1, "A" * 64)],
 )  # fmt: skip
-def test_a_size_or_digest_that_is_none_is_refused(
+def test_an_invalid_size_or_digest_is_refused(
     source: Path, data: Path, size: object, digest: object
 ) -> None:
-    memory = _forged(source, x=manifest.File(size, digest, ""))  # type: ignore[arg-type]
+    memory = _forge_source(source, x=manifest.File(size, digest, ""))  # type: ignore[arg-type]
 
-    with pytest.raises(SyncError, match=r"which cannot be one|is not of the type"):
-        mirror(eager(memory), data, MirrorOptions())
+    with pytest.raises(SyncError, match=r"which is not valid|is not of the type"):
+        mirror(eager_downloader(memory), data, MirrorOptions())
 
 
-def test_a_file_larger_than_the_disk_is_refused_before_a_byte_of_it(
+def test_a_file_larger_than_the_disk_is_refused_before_it_is_fetched(
     source: Path, data: Path
 ) -> None:
-    memory = _forged(source, x=manifest.File(1 << 50, "0" * 64, ""))
+    memory = _forge_source(source, x=manifest.File(1 << 50, "0" * 64, ""))
 
     with pytest.raises(SyncError, match=r"bytes are missing and .* has room for"):
-        mirror(eager(memory), data, MirrorOptions())
+        mirror(eager_downloader(memory), data, MirrorOptions())
 
-    assert not any(path.endswith((".shard", "x")) for path, _ in memory.asked)
+    assert not any(path.endswith((".shard", "x")) for path, _ in memory.requests)
 
 
 @pytest.mark.parametrize(
     "packed", [b"", b"{}", b"[]", b'{"generation": "../../etc"}', b'{"generation": 7}', b"\xff"]
 )
-def test_a_pointer_that_is_none_is_refused(data: Path, packed: bytes) -> None:
+def test_an_invalid_pointer_is_refused(data: Path, packed: bytes) -> None:
     with pytest.raises(SyncError, match="CURRENT"):
-        mirror(eager(Memory({"CURRENT": packed})), data, MirrorOptions())
+        mirror(eager_downloader(MemorySource({"CURRENT": packed})), data, MirrorOptions())
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "message"),
     [
-        (b'"total": 4', b'"total": 5', "does not say what its name"),
+        (b'"total": 4', b'"total": 5', "does not match the digest in its name"),
         (b'"format": ', b'"format": 9', f"has format 9{FORMAT_VERSION}, this code reads"),
         (b'"format": ', b'"Format": ', "is not a manifest"),
     ],
 )
-def test_a_manifest_that_was_edited_is_refused(
-    source: Path, data: Path, old: bytes, new: bytes, said: str
+def test_an_edited_manifest_is_refused(
+    source: Path, data: Path, old: bytes, new: bytes, message: str
 ) -> None:
-    memory = _forged(source)
+    memory = _forge_source(source)
     path = next(path for path in memory.files if path.endswith("manifest.json"))
     memory.files[path] = memory.files[path].replace(old, new)
 
-    with pytest.raises(SyncError, match=said):
-        mirror(eager(memory), data, MirrorOptions())
+    with pytest.raises(SyncError, match=message):
+        mirror(eager_downloader(memory), data, MirrorOptions())
 
 
 def test_the_manifest_of_another_generation_is_refused(source: Path, data: Path) -> None:
-    memory = _forged(source)
+    memory = _forge_source(source)
     name = str(pointer.current_name(source))
     path = next(path for path in memory.files if path.endswith("manifest.json"))
-    publish(source, NEW)
-    other = (source / str(pointer.current_name(source)) / "manifest.json").read_bytes()
-    assert name not in other.decode()
-    memory.files[path] = other
+    publish(source, NEW_COMPANIES)
+    later_manifest = (source / str(pointer.current_name(source)) / "manifest.json").read_bytes()
+    assert name not in later_manifest.decode()
+    memory.files[path] = later_manifest
 
     with pytest.raises(SyncError, match="is the manifest of"):
-        mirror(eager(memory), data, MirrorOptions())
+        mirror(eager_downloader(memory), data, MirrorOptions())
 
 
-def test_a_manifest_without_lists_is_refused(source: Path, data: Path) -> None:
+def test_a_manifest_without_reference_json_is_refused(source: Path, data: Path) -> None:
     name = str(pointer.current_name(source))
-    known = generation_files.read_manifest(source / name)
-    files = {path: file for path, file in known.files.items() if path != generation_files.REFERENCE}
-    forged = manifest.make(files, (), known.counts, known.secteurs)
+    original = generation_files.read_manifest(source / name)
+    files = {
+        path: file for path, file in original.files.items() if path != generation_files.REFERENCE
+    }
+    forged = manifest.make(files, (), original.counts, original.secteurs)
     shutil.copytree(source / name, source / forged.generation)
     (source / forged.generation / "manifest.json").write_bytes(manifest.dump(forged))
     pointer.point_to(source, forged.generation)
@@ -439,54 +464,54 @@ def test_a_manifest_without_lists_is_refused(source: Path, data: Path) -> None:
             _mirror(source, data, pays=pays)
 
 
-def test_nothing_is_published_that_does_not_open(source: Path, data: Path) -> None:
-    fetcher = Downloader(Folder(source))
+def test_a_generation_that_does_not_open_is_not_published(source: Path, data: Path) -> None:
+    downloader = Downloader(Folder(source))
     name = str(pointer.current_name(source))
-    known = generation_files.read_manifest(source / name)
+    original = generation_files.read_manifest(source / name)
     shard = source / name / "EE.shard"
-    shutil.copy(shard, source / name / "UK.shard")  # of another country
-    files = {**known.files, "UK.shard": known.files["EE.shard"]}
-    forged = manifest.make(files, (), known.counts, known.secteurs)
+    shutil.copy(shard, source / name / "UK.shard")  # the shard of another country
+    files = {**original.files, "UK.shard": original.files["EE.shard"]}
+    forged = manifest.make(files, (), original.counts, original.secteurs)
     (source / name / "manifest.json").write_bytes(manifest.dump(forged))
     (source / name).rename(source / forged.generation)
     pointer.point_to(source, forged.generation)
 
     with pytest.raises(CorruptError, match="companies of EE"):
-        mirror(fetcher, data, MirrorOptions())
+        mirror(downloader, data, MirrorOptions())
     assert pointer.current_name(data) is None
 
 
 @pytest.mark.parametrize("pays", [(), ("EE",)])
-def test_lists_that_are_nonsense_are_said_to_be(
+def test_malformed_reference_lists_are_refused(
     source: Path, data: Path, pays: tuple[str, ...]
 ) -> None:
-    memory = _forged(source, **{"reference.json": file_of(b'{"pays": 7}')})
+    memory = _forge_source(source, **{"reference.json": manifest_file(b'{"pays": 7}')})
     for path in memory.files:
         if path.endswith("reference.json"):
             memory.files[path] = b'{"pays": 7}'
 
     with pytest.raises(SyncError, match=r"lists of generation .* cannot be understood"):
-        mirror(eager(memory), data, MirrorOptions(pays))
+        mirror(eager_downloader(memory), data, MirrorOptions(pays))
 
 
 @pytest.mark.parametrize(
     "report", [b"", b'"x"', b"[]", b'{"pays": 1}', b'{"pays": {"FR": 1}}', b'{"pays": {"FR": {}}}']
 )
 def test_a_report_of_another_shape_counts_no_objections(tmp_path: Path, report: bytes) -> None:
-    """A mirror publishes what its source does; only the digests must be right"""
     (tmp_path / "quality.json").write_bytes(report)
 
     assert not any(mirror_module._objections(tmp_path).values())
 
 
-# Of no company: of other ones than any generation here.
-MARKET: Final = market.dump(market.of_whole_base(ShardSet()))
+# Figures that match no generation of these tests.
+FIGURES_OF_NO_COMPANIES: Final = market.dump(market.base_figures(ShardSet()))
 
 
-def groups_with(shape: str) -> bytes:
-    head = f"{{'descr': {groups._ROW.descr!r}, 'fortran_order': False, 'shape': {shape}, }}"
-    head = head.ljust(117 + 64 * 4) + "\n"
-    return b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode()
+def groups_file(shape: str) -> bytes:
+    """A `groups.npy` whose header announces rows of this shape, and which has no rows."""
+    header = f"{{'descr': {groups._ROW.descr!r}, 'fortran_order': False, 'shape': {shape}, }}"
+    header = header.ljust(117 + 64 * 4) + "\n"  # with the 10 bytes before it, a multiple of 64
+    return b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header.encode()
 
 
 @pytest.mark.parametrize(
@@ -498,24 +523,24 @@ def groups_with(shape: str) -> bytes:
         ("quality.json", b"null"),
         ("quality.json", b'{"pays": {"EE": {"renseignees": {"nom": "x"}}}}'),
         ("market.json", b"null"),
-        ("market.json", MARKET),
-        ("groups.npy", groups_with("(1152921504606846976,)")),
-        ("groups.npy", groups_with("(5,)")),
-        ("groups.npy", b"\x80\x04N."),
+        ("market.json", FIGURES_OF_NO_COMPANIES),
+        ("groups.npy", groups_file("(1152921504606846976,)")),  # 2**60 rows
+        ("groups.npy", groups_file("(5,)")),  # more rows than the file has
+        ("groups.npy", b"\x80\x04N."),  # a pickle
     ],
 )
 def test_a_document_that_a_server_cannot_load_is_not_published(
     source: Path, data: Path, name: str, content: bytes
 ) -> None:
-    """The fourth attack (L1): a mirror published it, and its server answered 500"""
-    old = str(pointer.current_name(source))
-    known = generation_files.read_manifest(source / old)
-    (source / old / name).unlink(missing_ok=True)
-    (source / old / name).write_bytes(content)
-    files = {**known.files, name: manifest.digest(source / old / name)}
-    forged = manifest.make(files, (), known.counts, known.secteurs)
-    (source / old / "manifest.json").write_bytes(manifest.dump(forged))
-    (source / old).rename(source / forged.generation)
+    """In an earlier version (fourth attack, L1), a mirror published it, and its server answered 500"""
+    published = str(pointer.current_name(source))
+    original = generation_files.read_manifest(source / published)
+    (source / published / name).unlink(missing_ok=True)
+    (source / published / name).write_bytes(content)
+    files = {**original.files, name: manifest.digest(source / published / name)}
+    forged = manifest.make(files, (), original.counts, original.secteurs)
+    (source / published / "manifest.json").write_bytes(manifest.dump(forged))
+    (source / published).rename(source / forged.generation)
     pointer.point_to(source, forged.generation)
 
     with pytest.raises(ShardError):
@@ -524,10 +549,10 @@ def test_a_document_that_a_server_cannot_load_is_not_published(
 
 
 @pytest.mark.parametrize("code", ["../XX", "ee", "EEE", ""])
-def test_a_code_of_a_country_that_is_none_is_no_reference(code: str) -> None:
+def test_reference_lists_with_an_invalid_country_code_are_refused(code: str) -> None:
     entry = dict.fromkeys(("slug", "nom_fr", "nom_en", "devise", "registre"), "x")
     document = {"pays": [{"iso2": code, **entry}], "counts": {code: []}}
     packed = orjson.dumps({**document, "secteurs": [], "sous_secteurs": []})
 
-    with pytest.raises(ValueError, match="no code of a country"):
+    with pytest.raises(ValueError, match="is not a country code"):
         reference.load(packed)

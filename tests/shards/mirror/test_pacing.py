@@ -8,7 +8,7 @@ from shards.mirror.mirror import follow
 from shards.mirror.source import FaultError, SyncError
 
 
-def test_waits_double_up_to_half_a_minute_and_end() -> None:
+def test_waits_double_up_to_half_a_minute_until_the_last_try() -> None:
     retries, waits = Retries(chance=lambda: 1.0), []
 
     with pytest.raises(FaultError, match="away"):
@@ -18,7 +18,7 @@ def test_waits_double_up_to_half_a_minute_and_end() -> None:
     assert waits == [0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6]
 
 
-def test_progress_begins_the_waits_anew() -> None:
+def test_progress_resets_the_waits() -> None:
     retries = Retries(chance=lambda: 1.0)
 
     waits = {retries.next_wait(FaultError("cut"), number << 16) for number in range(1, 3 * TRIES)}
@@ -26,7 +26,7 @@ def test_progress_begins_the_waits_anew() -> None:
     assert waits == {0.1}
 
 
-def test_a_few_bytes_are_no_progress() -> None:
+def test_a_few_bytes_are_not_progress() -> None:
     retries = Retries(chance=lambda: 1.0)
 
     with pytest.raises(FaultError, match="cut"):
@@ -34,7 +34,7 @@ def test_a_few_bytes_are_no_progress() -> None:
             retries.next_wait(FaultError("cut"), number << 8)
 
 
-def test_what_the_server_asks_for_is_the_least_that_is_waited() -> None:
+def test_a_wait_is_at_least_as_long_as_the_server_requests() -> None:
     retries = Retries(chance=lambda: 0.5)
 
     waits = [retries.next_wait(FaultError("busy", after=after)) for after in (7.0, 0.0)]
@@ -42,89 +42,92 @@ def test_what_the_server_asks_for_is_the_least_that_is_waited() -> None:
     assert waits == [7.0, 0.1]
 
 
-def test_who_waits_is_told_why() -> None:
-    said: list[str] = []
-    retries = Retries(said.append, chance=lambda: 1.0)
+def test_the_reason_for_a_long_wait_is_reported() -> None:
+    messages: list[str] = []
+    retries = Retries(messages.append, chance=lambda: 1.0)
 
     for _ in range(5):
         retries.next_wait(FaultError("https://host is away"))
 
-    assert said == ["https://host is away; trying again in 2 s"]
+    assert messages == ["https://host is away; trying again in 2 s"]
 
 
-def test_who_asks_for_too_long_a_wait_ends_the_round() -> None:
+def test_a_request_for_too_long_a_wait_ends_the_round() -> None:
     with pytest.raises(FaultError):
         Retries().next_wait(FaultError("busy", after=MOST_ASKED_SECONDS + 1))
 
 
-def test_a_server_that_breaks_off_again_and_again_is_as_slow_as_it_is() -> None:
-    """Its waits for bytes count, those between two tries do not."""
+def test_the_pace_is_measured_over_all_tries() -> None:
+    """Waits for bytes count, waits between two tries do not."""
     now = [0.0]
-    slow = Pace("http://x", 20_000, clock=lambda: now[0])
+    pace = Pace("http://x", 20_000, clock=lambda: now[0])
     for _ in range(3):
-        slow.start()
+        pace.start()
         for _ in range(19):
             now[0] += 1
-            slow.take(2_000)
+            pace.count_piece(2_000)
         now[0] += 3_600  # between tries
-    slow.start()
+    pace.start()
     now[0] += 2
 
-    slow.take(0)  # 59 seconds of reading
+    pace.count_piece(0)  # 59 seconds of reading: three times 19, and 2
     now[0] += 1
 
     with pytest.raises(
-        SlowSourceError, match=r"http://x brings 1,900 bytes a second, under 20,000"
+        SlowSourceError, match=r"http://x sends 1,900 bytes a second, less than 20,000"
     ):
-        slow.take(0)
+        pace.count_piece(0)
 
 
-def test_a_file_that_is_fast_at_last_is_read_on() -> None:
+def test_a_download_at_the_least_speed_continues() -> None:
     now = [0.0]
-    fast = Pace("http://x", 20_000, clock=lambda: now[0])
+    pace = Pace("http://x", 20_000, clock=lambda: now[0])
     for _ in range(600):
         now[0] += 1
-        fast.take(20_000)
+        pace.count_piece(20_000)
 
 
-def test_a_slow_half_minute_after_a_fast_one_is_read_on() -> None:
-    """The bound holds for a minute: 600,000 bytes of the first half are enough for both."""
+def test_a_slow_half_minute_after_a_fast_one_does_not_end_the_download() -> None:
+    """The bound is for a minute: the 600,000 bytes of the first half minute suffice."""
     now = [0.0]
     pace = Pace("http://x", 10_000, clock=lambda: now[0])
     for size in (20_000, 1_500):
         for _ in range(30):
             now[0] += 1
-            pace.take(size)
+            pace.count_piece(size)
 
 
-def test_next_to_nothing_in_half_a_minute_ends_a_try_alone() -> None:
+def test_almost_no_bytes_in_half_a_minute_end_the_try() -> None:
+    """A try (one transfer of a file) goes on at 1 024 bytes a second over 30 s, and ends at 1 023."""
     now = [0.0]
     pace = Pace("http://x", clock=lambda: now[0])
     for speed in (1_023, 1_024):
         pace.start()
         for _ in range(29):
             now[0] += 1
-            pace.take(speed)
+            pace.count_piece(speed)
         now[0] += 1
         if speed == 1_024:
-            pace.take(speed)
+            pace.count_piece(speed)
         else:
-            with pytest.raises(FaultError, match="http://x comes too slowly"):
-                pace.take(speed)
+            with pytest.raises(
+                FaultError, match="http://x sends 1,023 bytes a second, less than 1,024"
+            ):
+                pace.count_piece(speed)
 
 
-def test_a_rate_holds_over_any_pieces() -> None:
+def test_a_rate_limit_holds_for_pieces_of_any_size() -> None:
     now = [100.0]
     rate = RateLimit(2.0, lambda: now[0])
 
     for size in (1, 1 << 18, 3 << 20, 5, 7 << 20):
         now[0] += rate.next_wait(size)
 
-    taken = (1 + (1 << 18) + (3 << 20) + 5 + (7 << 20)) / (2 << 20)
-    assert taken - 1.0 <= now[0] - 100.0 <= taken
+    seconds = (1 + (1 << 18) + (3 << 20) + 5 + (7 << 20)) / (2 << 20)
+    assert seconds - 1.0 <= now[0] - 100.0 <= seconds
 
 
-def test_what_was_not_used_is_kept_for_a_second_only() -> None:
+def test_unused_rate_is_kept_for_one_second() -> None:
     now = [100.0]
     rate = RateLimit(1.0, lambda: now[0])
     now[0] += 3_600
@@ -133,34 +136,35 @@ def test_what_was_not_used_is_kept_for_a_second_only() -> None:
     assert rate.next_wait(1 << 20) == 1.0
 
 
-def test_following_goes_on_after_an_error_and_says_each_once() -> None:
-    said: list[str] = []
+def test_follow_continues_after_errors_and_reports_a_repeated_error_once() -> None:
+    """A round without an error (None) lets the same error be reported again; KeyError, which is no fault, ends it."""
+    messages: list[str] = []
     rounds = iter(
         [SyncError("away"), SyncError("away"), OSError("full"), None, SyncError("away"), KeyError()]
     )
 
-    def once() -> None:
+    def fail_or_end_round() -> None:
         if error := next(rounds):
             raise error
 
     waits: list[float] = []
 
     with pytest.raises(KeyError):
-        follow(once, 60.0, said.append, chance=iter([0.0, 1.0, 0.5, 0.5, 0.5]).__next__,
+        follow(fail_or_end_round, 60.0, messages.append, chance=iter([0.0, 1.0, 0.5, 0.5, 0.5]).__next__,
                sleep=waits.append)  # fmt: skip
 
-    assert said == ["away", "full", "away"]
-    assert waits == [54.0, 66.0, 60.0, 60.0, 60.0]
+    assert messages == ["away", "full", "away"]
+    assert waits == [54.0, 66.0, 60.0, 60.0, 60.0]  # 60 s, less or more by up to a tenth
 
 
-def test_following_leaves_a_source_alone_as_long_as_it_asks_for_up_to_an_hour() -> None:
+def test_follow_waits_as_long_as_the_source_requests_up_to_an_hour() -> None:
     rounds = iter([FaultError("busy", 600.0), FaultError("busy", 1e9), FaultError("busy", 1.0)])
     waits: list[float] = []
 
-    def once() -> None:
+    def fail_round() -> None:
         raise next(rounds)
 
     with pytest.raises(StopIteration):
-        follow(once, 60.0, lambda _: None, chance=lambda: 0.5, sleep=waits.append)
+        follow(fail_round, 60.0, lambda _: None, chance=lambda: 0.5, sleep=waits.append)
 
     assert waits == [600.0, 3_600.0, 60.0]

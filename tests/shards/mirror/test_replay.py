@@ -1,4 +1,4 @@
-"""Signatures with a sequence number and an expiry: a source cannot offer what is old, nor stay behind, unnoticed."""
+"""Signatures with a sequence number and an expiry: a mirror notices a source that replays an old generation."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -15,81 +15,86 @@ from shards.mirror import signature
 from shards.mirror.mirror import MirrorOptions, MirrorOutcome, mirror
 from shards.mirror.source import SyncError
 from shards.mirror.source_kinds import Folder
-from tests.shards.mirror.sources import Memory, eager
+from tests.shards.mirror.sources import MemorySource, eager_downloader
 from tests.world import company, publish
 
-FOUND = [company("EE", "1", "Ännchen OÜ"), company("UK", "1", "'A' Rated & Co")]
-LATER = [*FOUND, company("FR", "9", "Œuvre")]
+COMPANIES = [company("EE", "1", "Ännchen OÜ"), company("UK", "1", "'A' Rated & Co")]
+LATER_COMPANIES = [*COMPANIES, company("FR", "9", "Œuvre")]
 
 
 @pytest.fixture
 def key(tmp_path: Path) -> Path:
+    """The path of a new private key."""
     signature.keygen(tmp_path / "key")
     return tmp_path / "key"
 
 
 @pytest.fixture
 def source(tmp_path: Path, key: Path) -> Path:
-    publish(tmp_path / "source", FOUND)
+    """A folder with a signed generation."""
+    publish(tmp_path / "source", COMPANIES)
     signature.sign(tmp_path / "source", key)
     return tmp_path / "source"
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
+    """The folder of the mirror, which does not exist yet."""
     return tmp_path / "data"
 
 
-def _options(key: Path, days: float = 0, **others: Any) -> MirrorOptions:
-    """The options of a mirror that asks for signatures, so many days from now."""
+def _options(key: Path, days: float = 0, **options: Any) -> MirrorOptions:
+    """The options of a mirror that requires signatures, `days` days from now."""
     return MirrorOptions(
         key=signature.public_key(key.with_name(f"{key.name}.pub")),
         clock=lambda: datetime.now(UTC) + timedelta(days=days),
-        **others,
+        **options,
     )
 
 
-def _snapshot(source: Path) -> Memory:
-    return Memory(
+def _snapshot(source: Path) -> MemorySource:
+    """The present files of the source, which later publications do not change."""
+    return MemorySource(
         {str(path.relative_to(source)): path.read_bytes()
          for path in source.rglob("*") if path.is_file()}
     )  # fmt: skip
 
 
 def _mirror(source: Path, data: Path, options: MirrorOptions) -> MirrorOutcome:
-    return mirror(eager(Folder(source)), data, options)
+    """Run one round from the folder `source` to the folder `data`."""
+    return mirror(eager_downloader(Folder(source)), data, options)
 
 
-def _older_form(source: Path, key: Path) -> None:
-    """Sign as earlier versions did: the manifest alone."""
+def _sign_in_older_form(source: Path, key: Path) -> None:
+    """Sign as earlier versions did: only the manifest."""
     name = str(pointer.current_name(source))
     packed = (source / name / "manifest.json").read_bytes()
     signed = signature.private_key(key).sign(b"societes generation 1\n" + packed).hex()
     document = {"generation": name, "algorithm": "ed25519", "signature": signed}
-    signature.keep(source, name, orjson.dumps(document))
+    signature.store(source, name, orjson.dumps(document))
 
 
 @pytest.mark.parametrize("pays", [(), ("EE",)])
-def test_what_was_signed_and_replaced_is_refused_when_it_is_replayed(
+def test_a_replaced_generation_is_refused_when_it_is_replayed(
     source: Path, data: Path, key: Path, pays: tuple[str, ...]
 ) -> None:
-    replayed = _snapshot(source)
-    publish(source, LATER)
+    old_source = _snapshot(source)
+    publish(source, LATER_COMPANIES)
     signature.sign(source, key)
     newest = _mirror(source, data, _options(key, pays=pays)).generation
 
-    with pytest.raises(SyncError, match="was seen before: the source offers what is old"):
-        mirror(eager(replayed), data, _options(key, pays=pays))
+    with pytest.raises(SyncError, match="was seen before: the source offers an older signature"):
+        mirror(eager_downloader(old_source), data, _options(key, pays=pays))
     assert pointer.current_name(data) == newest
-    told = mirror(eager(replayed), data, _options(key, pays=pays, accept_old=True))
-    stays = mirror(eager(replayed), data, _options(key, pays=pays))
+    accepted = mirror(eager_downloader(old_source), data, _options(key, pays=pays, accept_old=True))
+    repeated = mirror(eager_downloader(old_source), data, _options(key, pays=pays))
 
-    assert pointer.current_name(data) == told.generation == stays.generation != newest
+    assert pointer.current_name(data) == accepted.generation == repeated.generation != newest
 
 
-def test_a_rollback_is_followed_when_it_is_signed(source: Path, data: Path, key: Path) -> None:
+def test_a_rollback_is_followed_if_it_is_signed_again(source: Path, data: Path, key: Path) -> None:
     first = pointer.current_name(source)
-    publish(source, LATER)
+    publish(source, LATER_COMPANIES)
     signature.sign(source, key)
     _mirror(source, data, _options(key))
     publication.rollback(source)
@@ -101,18 +106,18 @@ def test_a_rollback_is_followed_when_it_is_signed(source: Path, data: Path, key:
     assert _mirror(source, data, _options(key)).generation == first
 
 
-def test_what_has_expired_is_refused_before_a_shard_of_it(
+def test_an_expired_generation_is_refused_before_its_shards_are_fetched(
     source: Path, data: Path, key: Path
 ) -> None:
     memory = _snapshot(source)
 
     with pytest.raises(SyncError, match="expired on"):
-        mirror(eager(memory), data, _options(key, days=7.01))
-    assert not [path for path, _ in memory.asked if path.endswith(".shard")]
+        mirror(eager_downloader(memory), data, _options(key, days=7.01))
+    assert not [path for path, _ in memory.requests if path.endswith(".shard")]
     assert _mirror(source, data, _options(key, days=6.9)).has_published
 
 
-def test_a_mirror_does_not_stay_on_what_has_expired_unless_told(
+def test_a_mirror_of_an_expired_generation_fails_without_accept_old(
     source: Path, data: Path, key: Path
 ) -> None:
     _mirror(source, data, _options(key))
@@ -125,7 +130,7 @@ def test_a_mirror_does_not_stay_on_what_has_expired_unless_told(
     assert not _mirror(source, data, _options(key, days=8)).has_published
 
 
-def test_a_signature_that_is_renewed_reaches_the_mirrors_of_mirrors(
+def test_a_renewed_signature_reaches_mirrors_of_mirrors(
     source: Path, data: Path, key: Path, tmp_path: Path
 ) -> None:
     _mirror(source, data, MirrorOptions())
@@ -135,20 +140,21 @@ def test_a_signature_that_is_renewed_reaches_the_mirrors_of_mirrors(
     assert _mirror(data, tmp_path / "b", _options(key, days=20)).has_published
 
 
-def _with(**values: object) -> Callable[[dict[str, Any]], dict[str, Any]]:
+def _set_values(**values: object) -> Callable[[dict[str, Any]], dict[str, Any]]:
+    """A function that replaces these values of a document."""
     return lambda document: {**document, **values}
 
 
 @pytest.mark.parametrize(
     "change",
     [
-        lambda document: {k: v for k, v in document.items() if k not in ("sequence", "expires")},
-        _with(sequence=1 << 62), _with(sequence=0), _with(sequence=True), _with(sequence="9"),
-        _with(expires="2999-01-01T00:00:00+00:00"), _with(expires="2999-01-01T00:00:00"),
-        _with(expires=None), _with(expires="9" * 99),
+        lambda document: {name: value for name, value in document.items() if name not in ("sequence", "expires")},
+        _set_values(sequence=1 << 62), _set_values(sequence=0), _set_values(sequence=True), _set_values(sequence="9"),
+        _set_values(expires="2999-01-01T00:00:00+00:00"), _set_values(expires="2999-01-01T00:00:00"),
+        _set_values(expires=None), _set_values(expires="9" * 99),
     ],
 )  # fmt: skip
-def test_a_number_and_an_expiry_cannot_be_changed_or_left_out(
+def test_the_sequence_number_and_the_expiry_cannot_be_changed_or_removed(
     source: Path, data: Path, key: Path, change: Callable[[dict[str, Any]], dict[str, Any]]
 ) -> None:
     memory = _snapshot(source)
@@ -156,23 +162,23 @@ def test_a_number_and_an_expiry_cannot_be_changed_or_left_out(
     memory.files[path] = orjson.dumps(change(orjson.loads(memory.files[path])))
 
     with pytest.raises(SyncError, match="is not signed with"):
-        mirror(eager(memory), data, _options(key))
+        mirror(eager_downloader(memory), data, _options(key))
 
 
-def test_the_older_form_is_read_until_a_number_has_been_seen(
+def test_the_older_form_is_accepted_until_a_sequence_number_was_seen(
     source: Path, data: Path, key: Path
 ) -> None:
-    _older_form(source, key)
+    _sign_in_older_form(source, key)
     old = _snapshot(source)
 
-    assert mirror(eager(old), data, _options(key)).undated
+    assert mirror(eager_downloader(old), data, _options(key)).undated
     signature.sign(source, key)
     assert not _mirror(source, data, _options(key)).undated
     with pytest.raises(SyncError, match="sequence number 0"):
-        mirror(eager(old), data, _options(key))
+        mirror(eager_downloader(old), data, _options(key))
 
 
-def test_numbers_grow_with_each_signature_and_are_kept_by_key(
+def test_sequence_numbers_grow_with_each_signature_and_are_stored_by_key(
     source: Path, data: Path, key: Path
 ) -> None:
     numbers = [signature.sign(source, key).sequence for _ in range(3)]
@@ -182,41 +188,44 @@ def test_numbers_grow_with_each_signature_and_are_kept_by_key(
     _mirror(source, data, _options(key.with_name("other")))
 
     assert numbers == sorted(set(numbers))
-    seen = orjson.loads((data / "signatures" / "highest.json").read_bytes())
-    raw = signature.public_key(key.with_name("key.pub")).public_bytes_raw()
-    assert len(seen) == 2
-    assert seen[sha256(raw).hexdigest()] == [numbers[-1], pointer.current_name(source)]
+    highest = orjson.loads((data / "signatures" / "highest.json").read_bytes())
+    key_bytes = signature.public_key(key.with_name("key.pub")).public_bytes_raw()
+    assert len(highest) == 2
+    assert highest[sha256(key_bytes).hexdigest()] == [numbers[-1], pointer.current_name(source)]
 
 
-def test_a_record_that_is_damaged_admits_nothing(source: Path, data: Path, key: Path) -> None:
+def test_every_generation_is_refused_if_the_record_of_sequence_numbers_is_damaged(
+    source: Path, data: Path, key: Path
+) -> None:
     _mirror(source, data, _options(key))
     (data / "signatures" / "highest.json").write_bytes(b'{"a": 1')
 
-    with pytest.raises(SyncError, match="remove it to begin anew"):
+    with pytest.raises(SyncError, match="remove it to accept"):
         _mirror(source, data, _options(key))
 
 
-def test_the_command_says_what_is_old_and_takes_it_when_told(
+def test_sync_refuses_an_old_generation_and_takes_it_with_accept_old(
     source: Path, data: Path, key: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    """`old` keeps the first signature; the source is then signed a second time."""
     command = ["sync", str(source), str(data), "--public-key", f"{key}.pub"]
     old = source.with_name("old")
     _mirror(source, old, MirrorOptions())
     assert main(["sign", str(source), "--key", str(key), "--valid-days", "1"]) == 0
     assert main(command) == 0
-    back = [*command[:1], str(old), *command[2:]]
+    sync_old = [*command[:1], str(old), *command[2:]]
 
-    assert main(back) == 1
-    said = capsys.readouterr()
-    assert main([*back, "--accept-old"]) == 0
-    _older_form(old, key)
-    assert main([*back, "--accept-old"]) == 0
-    warned = capsys.readouterr().err
+    assert main(sync_old) == 1
+    output = capsys.readouterr()
+    assert main([*sync_old, "--accept-old"]) == 0
+    _sign_in_older_form(old, key)
+    assert main([*sync_old, "--accept-old"]) == 0
+    warnings = capsys.readouterr().err
 
-    assert "valid until" in said.out
-    assert said.err.startswith("shards: generation ")
-    assert said.err.count("\n") == 1
-    assert "has no sequence number and no expiry" in warned
-    with pytest.raises(SystemExit) as wrong:
+    assert "valid until" in output.out
+    assert output.err.startswith("shards: generation ")
+    assert output.err.count("\n") == 1
+    assert "has no sequence number and no expiry" in warnings
+    with pytest.raises(SystemExit) as end:
         main(["sync", str(old), str(data), "--accept-old"])
-    assert wrong.value.code == 2
+    assert end.value.code == 2

@@ -1,4 +1,4 @@
-"""Facet counts, compared with the slow search: exact counts of every place, rows of any depth."""
+"""Facet counts, compared with the oracle: the exact count of every cell, and any number of first rows."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -17,54 +17,64 @@ from tests.world import Company, companies, company
 
 
 @given(
-    companies().flatmap(lambda c: st.tuples(st.just(c), st.lists(queries(c), max_size=6))),
+    companies().flatmap(
+        lambda dataset: st.tuples(st.just(dataset), st.lists(queries(dataset), max_size=6))
+    ),
     st.integers(0, 30),
     st.sampled_from((0, 1, 1_000)),
 )
-def test_facets_count_and_list_as_the_oracle_does(
+def test_facets_have_the_counts_and_rows_of_the_oracle(
     case: tuple[list[Company], list[Query]], limit: int, top_rows: int
 ) -> None:
-    """F12; the lists of the build, `top_rows` long, are no limit"""
-    found, asked = case
+    """F12; the length of stored lists, `top_rows`, does not limit the result"""
+    dataset, searches = case
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(format, "TOP_ROWS", top_rows)
         patch.setattr(format, "TOP_LEAST", 2)
-        with OpenShards(found) as world:
-            for query in asked:
-                made = count_facets(world.shards, query, limit=limit)
+        with OpenShards(dataset) as world:
+            for query in searches:
+                result = count_facets(world.shards, query, limit=limit)
 
-                assert_as_the_oracle(made, found, query, world, limit)
+                assert_equals_oracle(result, dataset, query, world, limit)
 
 
 @pytest.mark.parametrize("tri", ORDERS)
 @pytest.mark.parametrize("secteurs", [(), ("62",), ("47", "62")])
-def test_rows_go_deeper_than_any_page(tri: str, secteurs: tuple[str, ...]) -> None:
-    found = [
-        company(iso2, f"{n:04}", f"Żabka {n % 7}", division=division, groupe=groupe, ca_eur=n % 11)
-        for n in range(1_300)
+def test_facets_can_have_more_rows_than_a_result_page(tri: str, secteurs: tuple[str, ...]) -> None:
+    dataset = [
+        company(
+            iso2,
+            f"{number:04}",
+            f"Żabka {number % 7}",
+            division=division,
+            groupe=groupe,
+            ca_eur=number % 11,
+        )
+        for number in range(1_300)
         for iso2, division, groupe in (("EE", "62", "62.0"), ("FR", "47", "47.1"))
     ]
     query = Query(tri=tri, secteurs=secteurs)
 
-    with OpenShards(found) as world:
-        made = count_facets(world.shards, query, limit=2_500)
+    with OpenShards(dataset) as world:
+        result = count_facets(world.shards, query, limit=2_500)
 
-        assert_as_the_oracle(made, found, query, world, 2_500)
+        assert_equals_oracle(result, dataset, query, world, 2_500)
 
 
-def test_nothing_matches_in_an_empty_world() -> None:
+def test_no_company_matches_in_empty_shards() -> None:
     with OpenShards([]) as world:
-        made = count_facets(world.shards, Query(), limit=10)
+        result = count_facets(world.shards, Query(), limit=10)
 
-    assert (made.total, made.counts, made.rows) == (0, {}, ())
+    assert (result.total, result.counts, result.rows) == (0, {}, ())
 
 
-def assert_as_the_oracle(
-    made: FacetCount, found: Sequence[Company], query: Query, world: OpenShards, limit: int
+def assert_equals_oracle(
+    result: FacetCount, dataset: Sequence[Company], query: Query, world: OpenShards, limit: int
 ) -> None:
-    expected = oracle.search(found, query)
-    rows = [(row.iso2, world.shards[row.iso2].company(row.row)["id"]) for row in made.rows]
+    """The total, the counts by country and sector, and the first rows are those of the oracle."""
+    expected = oracle.search(dataset, query)
+    rows = [(row.iso2, world.shards[row.iso2].company(row.row)["id"]) for row in result.rows]
 
-    assert made.total == len(expected)
-    assert made.counts == Counter((c["iso2"], c["division"]) for c in expected)
+    assert result.total == len(expected)
+    assert result.counts == Counter((c["iso2"], c["division"]) for c in expected)
     assert rows == [(c["iso2"], c["id"]) for c in expected[:limit]]

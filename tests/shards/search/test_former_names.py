@@ -1,4 +1,4 @@
-"""Companies that a former name has found, compared with the oracle; and what no text may extend over."""
+"""Matches of former names, compared with the oracle; a text matches within one name."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -17,43 +17,43 @@ Case = tuple[list[Company], Query]
 
 @given(
     companies().flatmap(
-        lambda found: st.tuples(st.just(found), words(found).map(lambda q: Query(**q)))
+        lambda dataset: st.tuples(st.just(dataset), words(dataset).map(lambda q: Query(**q)))
     ),
     st.booleans(),
 )
-def test_the_former_name_that_found_a_company_is_that_of_the_oracle(
-    case: Case, coordonnees: bool
-) -> None:
-    found, query = case
+def test_the_former_name_that_matches_is_that_of_the_oracle(case: Case, coordonnees: bool) -> None:
+    dataset, query = case
     assert query.q is not None
-    page = oracle.search(found, query)
-    stored = [record.decode(record.encode(one), coordonnees=coordonnees) for one in page]
+    page = oracle.search(dataset, query)
+    stored = [record.decode(record.encode(company), coordonnees=coordonnees) for company in page]
 
     matches = list(result_page.former_name_matches(b",".join(stored), query.q))
 
-    expected = [(one, oracle.former_name(one, query.q)) for one in page]
-    assert matches == [(one["iso2"], one["id"], nom) for one, nom in expected if nom is not None]
+    expected = [(company, oracle.former_name(company, query.q)) for company in page]
+    assert matches == [
+        (company["iso2"], company["id"], nom) for company, nom in expected if nom is not None
+    ]
 
 
-def test_a_text_is_within_one_name() -> None:
-    """Extension X4: neither the end of a name and the beginning of the next one, nor a text around a whole name."""
+def test_a_text_matches_within_one_name() -> None:
+    """Extension X4: not the end of a name with the beginning of the next, nor a text longer than a name."""
     names = ["Blue Green", "«»", "Red Yellow"]
-    found = [company("EE", "1", "Old Red", noms_anterieurs=names)]
-    asked = ("red", "green", "red blue", "d b", "green red", "green red yellow", "red yellow", "w")
-    with OpenShards(found) as world:
-        totals = [search(world.shards, Query(q=q), offset=0, limit=1).total for q in asked]
+    dataset = [company("EE", "1", "Old Red", noms_anterieurs=names)]
+    texts = ("red", "green", "red blue", "d b", "green red", "green red yellow", "red yellow", "w")
+    with OpenShards(dataset) as world:
+        totals = [search(world.shards, Query(q=q), offset=0, limit=1).total for q in texts]
 
     assert totals == [1, 1, 0, 0, 0, 0, 1, 1]
 
 
-def test_a_former_name_changes_no_order() -> None:
-    found = [
+def test_a_former_name_does_not_change_the_order() -> None:
+    dataset = [
         company("EE", "1", "Beta", noms_anterieurs=["Aa"]),
         company("EE", "2", "Beta"),
         company("UK", "1", "Beta", noms_anterieurs=["Zz", "Aa"]),
         company("UK", "2", "Alpha", noms_anterieurs=["Zz"]),
     ]
-    with OpenShards(found) as world:
+    with OpenShards(dataset) as world:
         _, rows = world.pages(Query(tri="nom"), 4)
 
     assert rows == [("UK", "2"), ("EE", "1"), ("EE", "2"), ("UK", "1")]

@@ -1,4 +1,4 @@
-"""Queries as the kernel reads them: keys, folded words, numbers of sectors."""
+"""Queries in the form that the kernel reads: keys, folded words, numbers of sectors."""
 
 import math
 from collections.abc import Iterator
@@ -17,13 +17,15 @@ from tests.world import company
 
 @pytest.fixture(scope="module")
 def memory() -> Iterator[QueryMemory]:
+    """The memory for queries of a generation with three sectors."""
     divisions = ("47", "62", "70")
     with OpenShards([company("EE", code, "Ä", division=code) for code in divisions]) as world:
         session = world.shards.own_session()
         yield QueryMemory(session.arrays, session.joiner)
 
 
-def written(memory: QueryMemory, query: Query) -> types.KernelQuery:
+def write_query(memory: QueryMemory, query: Query) -> types.KernelQuery:
+    """Write a query for its first 9 rows, without a bound on costs; return the record that the kernel reads."""
     assert memory.write(query, 0, 9, 0, math.inf) is not None
     return memory.record
 
@@ -38,18 +40,20 @@ def written(memory: QueryMemory, query: Query) -> types.KernelQuery:
         {"nace": ("56",), "activites": ("47.11",)},
         {"ranges": (Range("ca_eur", 2.0, 1.0),)},
         {"ranges": (Range("effectif", 2, 1),)},
-        {"ranges": (Range("effectif", 2**40),)},  # no 32-bit headcount is so large
+        {"ranges": (Range("effectif", 2**40),)},  # no 32-bit headcount is this large
         {"ranges": (Range("effectif", None, -(2**40)),)},
     ],
 )
-def test_a_query_that_nothing_can_match_is_not_written(
+def test_a_query_that_no_company_can_match_is_not_written(
     memory: QueryMemory, filters: dict[str, Any]
 ) -> None:
     assert memory.write(Query(**filters), 0, 9, 0, math.inf) is None
 
 
-def test_bounds_become_keys_which_are_negated_values(memory: QueryMemory) -> None:
-    record = written(memory, Query(ranges=(Range("ca_eur", -0.5, 3.0), Range("effectif", 10, 20))))
+def test_bounds_are_written_as_keys_which_are_negated_values(memory: QueryMemory) -> None:
+    record = write_query(
+        memory, Query(ranges=(Range("ca_eur", -0.5, 3.0), Range("effectif", 10, 20)))
+    )
 
     assert (record.turnover_low, record.turnover_high) == (-3.0, 0.5)
     assert (record.headcount_low, record.headcount_high) == (-20, -10)
@@ -68,10 +72,10 @@ def test_bounds_become_keys_which_are_negated_values(memory: QueryMemory) -> Non
         ({"ranges": (Range("ca_eur"),)}, None),
     ],
 )
-def test_a_known_turnover_is_a_bound_without_ends(
+def test_a_turnover_filter_without_bounds_has_infinite_bounds(
     memory: QueryMemory, filters: dict[str, Any], turnover: tuple[float, float] | None
 ) -> None:
-    record = written(memory, Query(**filters))
+    record = write_query(memory, Query(**filters))
 
     assert record.has_turnover == (turnover is not None)
     if turnover is not None:
@@ -83,41 +87,44 @@ def test_a_text_is_folded_into_words_and_an_identifier_prefix(memory: QueryMemor
     """B15"""
     query = Query(q="Société  L'Œuvre")
 
+    # The folded text, the words that a blank follows, the prefix of identifiers, and no values of filters.
     assert memory.write(query, 0, 9, 0, math.inf) == (
         b"societe l oeuvre", b"societe\n", "SOCIÉTÉLŒUVRE".encode(), b"",
     )  # fmt: skip
     assert memory.record.word_count == 3
+    # The first byte of each word, and the end of the text with a blank after it.
     assert list(memory.record.word_starts[:4]) == [0, 8, 10, 17]
 
 
-def test_sectors_are_sorted_and_each_counted_once(memory: QueryMemory) -> None:
+def test_sectors_are_written_sorted_and_without_repeats(memory: QueryMemory) -> None:
     """B1"""
-    record = written(memory, Query(secteurs=("62", "47", "62")))
+    record = write_query(memory, Query(secteurs=("62", "47", "62")))
 
+    # 47 and 62 are numbers 0 and 1 among the sectors of the generation.
     assert record.scope == types.SECTORS
     assert list(record.scope_codes[: record.scope_count]) == [0, 1]
 
 
-def test_a_query_leaves_nothing_of_the_one_before(memory: QueryMemory) -> None:
-    everything = (Range("ca_eur", 1), Range("effectif", 1), Range("actif_eur", 1))
-    before = Query(
-        q="ä b", ranges=everything, pays=("EE",), secteurs=("47",), etats=("active",),
+def test_a_query_overwrites_all_fields_of_the_query_before_it(memory: QueryMemory) -> None:
+    all_ranges = (Range("ca_eur", 1), Range("effectif", 1), Range("actif_eur", 1))
+    full_query = Query(
+        q="ä b", ranges=all_ranges, pays=("EE",), secteurs=("47",), etats=("active",),
         formes=("x",), ids=(("EE", "47"),), site_web=True, avec_comptes=True,
     )  # fmt: skip
-    written(memory, before)
+    write_query(memory, full_query)
 
-    record = written(memory, Query())
+    record = write_query(memory, Query())
 
     assert record.scope == types.EVERYWHERE
     for field in (
-        "word_count", "has_turnover", "has_headcount", "columns", "states", "value_count", "given",
+        "word_count", "has_turnover", "has_headcount", "columns", "states", "value_count", "has_ids",
         "scope_count", "website",
     ):  # fmt: skip
         assert not getattr(record, field)
 
 
-def test_no_shards_have_no_companies() -> None:
-    """Every engine call gets the addresses of shards, and there are none"""
+def test_a_search_without_shards_finds_no_companies() -> None:
+    """Each call of the engine gets the addresses of the shards, an empty list here"""
     base = ShardSet()
     session = base.own_session()
     bits, totals = np.zeros(1, np.uint32), np.zeros(1, np.int64)

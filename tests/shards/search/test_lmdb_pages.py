@@ -1,4 +1,4 @@
-"""The pages of a shard, read without liblmdb: what LMDB reads, and an error for each damage."""
+"""The pages of a shard, read without liblmdb: the entries are those of LMDB, and damage raises an error."""
 
 import random
 from pathlib import Path
@@ -10,20 +10,24 @@ from shards import format
 from shards.errors import CorruptError, ShardError, WrongFormatError
 from shards.reader.lmdb_pages import LmdbPages
 from shards.reader.shard_file import read_meta
-from tests.shards.altered import altered
+from tests.shards.shard_edits import edit_table
 from tests.world import company, write_shard
 
+# LMDB: a page has its flags at byte 10 (1: a branch), and from byte 16 on the offsets of its nodes, which end at the
+# offset that is at byte 12. A node of a branch starts with the number of a page below, in 6 bytes.
 PAGE = 4_096
 
 
 @pytest.fixture
 def shard(tmp_path: Path) -> Path:
+    """A shard of forty companies."""
     path = tmp_path / "EE.shard"
     write_shard(path, "EE", [company("EE", str(i), f"Õhk {i}") for i in range(40)])
     return path
 
 
 def entries_by_lmdb(path: Path, table: bytes) -> list[tuple[bytes, bytes]]:
+    """The entries of a table, read by liblmdb."""
     with (
         lmdb.open(str(path), subdir=False, readonly=True, lock=False, max_dbs=40) as env,
         env.begin() as txn,
@@ -31,7 +35,7 @@ def entries_by_lmdb(path: Path, table: bytes) -> list[tuple[bytes, bytes]]:
         return list(txn.cursor(db=env.open_db(table, txn=txn, create=False)))
 
 
-def test_the_entries_of_each_table_of_a_shard_are_those_of_lmdb(shard: Path) -> None:
+def test_the_entries_of_each_table_are_those_of_lmdb(shard: Path) -> None:
     with LmdbPages(shard) as pages:
         for table in format.TABLES:
             assert list(pages.entries(table)) == entries_by_lmdb(shard, table)
@@ -39,7 +43,7 @@ def test_the_entries_of_each_table_of_a_shard_are_those_of_lmdb(shard: Path) -> 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_the_entries_of_any_tree_are_those_of_lmdb(tmp_path: Path, seed: int) -> None:
-    """Branches of several levels, values in nodes and on pages of their own, deleted and empty tables."""
+    """Branches of several levels, values in nodes and on overflow pages, an empty table."""
     chance, path = random.Random(seed), tmp_path / "any"
     with lmdb.open(str(path), subdir=False, lock=False, max_dbs=3, map_size=1 << 28) as env:
         tables = [env.open_db(name) for name in (b"a", b"b", b"empty")]
@@ -54,35 +58,46 @@ def test_the_entries_of_any_tree_are_those_of_lmdb(tmp_path: Path, seed: int) ->
             assert list(pages.entries(name)) == entries_by_lmdb(path, name)
 
 
-def pages_before_meta(raw: bytes) -> list[int]:
-    """The pages of the states, and the leaves that hold the table `meta` and name it."""
-    names = [n for n in range(2, len(raw) // PAGE) if raw[n * PAGE :][:PAGE].find(b"places") > 0]
-    tables = [n for n in range(2, len(raw) // PAGE) if raw[n * PAGE :][:PAGE].find(b"junction") > 0]
-    return [0, 1, *names, *tables]
+def pages_read_first(raw: bytes) -> list[int]:
+    """The two meta pages of LMDB, the leaves of the table `meta`, and the leaf with the names of tables.
+
+    A leaf of `meta` has the key `places`; the leaf of names has the table `junction`.
+    """
+    meta_leaves = [
+        page for page in range(2, len(raw) // PAGE) if raw[page * PAGE :][:PAGE].find(b"places") > 0
+    ]
+    name_leaves = [
+        page
+        for page in range(2, len(raw) // PAGE)
+        if raw[page * PAGE :][:PAGE].find(b"junction") > 0
+    ]
+    return [0, 1, *meta_leaves, *name_leaves]
 
 
-def test_no_damaged_byte_before_the_values_of_meta_ends_the_process(shard: Path) -> None:
+def test_a_damaged_byte_before_the_values_of_meta_does_not_end_the_process(shard: Path) -> None:
+    """Each byte of the pages that are read first, except zeros, is changed to up to three other values."""
     raw, meta, refused = shard.read_bytes(), read_meta(shard), 0
-    for page in pages_before_meta(raw):
-        for at in range(page * PAGE, page * PAGE + PAGE):
-            for value in {0, 0xFF, raw[at] ^ 0x80} - {raw[at]} if raw[at] else ():
+    for page in pages_read_first(raw):
+        for position in range(page * PAGE, page * PAGE + PAGE):
+            for value in {0, 0xFF, raw[position] ^ 0x80} - {raw[position]} if raw[position] else ():
                 with shard.open("r+b", buffering=0) as file:
-                    file.seek(at)
+                    file.seek(position)
                     file.write(bytes([value]))
                     try:
                         read_meta(shard)
                     except (ShardError, ValueError):
                         refused += 1
-                    file.seek(at)
-                    file.write(raw[at : at + 1])
+                    file.seek(position)
+                    file.write(raw[position : position + 1])
 
     assert read_meta(shard) == meta
-    assert refused > 100
+    assert refused > 100  # not all: a page has unused bytes
 
 
-def test_a_size_of_places_beyond_the_file_is_an_error_and_no_signal(shard: Path) -> None:
-    """The bit of the fourth attack (M5)."""
+def test_a_size_of_places_beyond_the_file_raises_an_error_instead_of_a_signal(shard: Path) -> None:
+    """This bit ended the process in the fourth attack (M5)."""
     raw = bytearray(shard.read_bytes())
+    # The header of a node, 8 bytes before its key, starts with the size of the value in 4 bytes.
     node = raw.index(b"places", raw.index(b"longest") - PAGE) - 8
     raw[node + 3] ^= 0x80
     shard.write_bytes(raw)
@@ -91,7 +106,8 @@ def test_a_size_of_places_beyond_the_file_is_an_error_and_no_signal(shard: Path)
         read_meta(shard)
 
 
-def test_a_page_that_leads_back_to_itself_ends_the_walk(tmp_path: Path) -> None:
+def test_a_branch_page_that_points_to_itself_is_an_error(tmp_path: Path) -> None:
+    """Each node of every branch page gets the number of its own page, so that a reader would descend for ever."""
     path = tmp_path / "loop"
     with lmdb.open(str(path), subdir=False, lock=False, max_dbs=1) as env:
         table = env.open_db(b"meta")
@@ -99,19 +115,20 @@ def test_a_page_that_leads_back_to_itself_ends_the_walk(tmp_path: Path) -> None:
             for number in range(3_000):
                 txn.put(number.to_bytes(4, "big"), b"x" * 40, db=table)
     raw = bytearray(path.read_bytes())
-    branches = [n for n in range(2, len(raw) // PAGE) if raw[n * PAGE + 10] == 1]
+    branches = [page for page in range(2, len(raw) // PAGE) if raw[page * PAGE + 10] == 1]
     for page in branches:
-        lower = int.from_bytes(raw[page * PAGE + 12 :][:2], "little")
-        for place in range(page * PAGE + 16, page * PAGE + lower, 2):
-            at = page * PAGE + int.from_bytes(raw[place : place + 2], "little")
-            raw[at : at + 6] = page.to_bytes(6, "little")
+        end_of_offsets = int.from_bytes(raw[page * PAGE + 12 :][:2], "little")
+        for offset in range(page * PAGE + 16, page * PAGE + end_of_offsets, 2):
+            node = page * PAGE + int.from_bytes(raw[offset : offset + 2], "little")
+            raw[node : node + 6] = page.to_bytes(6, "little")
     path.write_bytes(raw)
 
     with LmdbPages(path) as pages, pytest.raises(CorruptError):
         list(pages.entries(b"meta"))
 
 
-def test_a_leaf_that_is_repeated_is_an_error(tmp_path: Path) -> None:
+def test_a_repeated_leaf_is_an_error(tmp_path: Path) -> None:
+    """The second node of the only branch page gets the leaf of the first, so the keys no longer ascend."""
     path = tmp_path / "twice"
     with lmdb.open(str(path), subdir=False, lock=False, max_dbs=1) as env:
         table = env.open_db(b"meta")
@@ -130,8 +147,8 @@ def test_a_leaf_that_is_repeated_is_an_error(tmp_path: Path) -> None:
         list(pages.entries(b"meta"))
 
 
-def test_a_value_of_meta_that_is_larger_than_any_is_refused(shard: Path) -> None:
-    with altered(shard, format.META) as txn:
+def test_a_value_of_meta_over_the_limit_is_refused(shard: Path) -> None:
+    with edit_table(shard, format.META) as txn:
         txn.put(format.CELLS, bytes(5 << 20))
 
     with pytest.raises(CorruptError, match="5242880 bytes"):
@@ -139,7 +156,7 @@ def test_a_value_of_meta_that_is_larger_than_any_is_refused(shard: Path) -> None
 
 
 @pytest.mark.parametrize("content", [b"", b"x" * 100, b"\0" * 20_000])
-def test_another_file_is_no_shard(tmp_path: Path, content: bytes) -> None:
+def test_a_file_of_another_kind_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "other").write_bytes(content)
 
     with pytest.raises(WrongFormatError, match="not a shard"):

@@ -1,4 +1,4 @@
-"""The figures of a market, against sums in plain Python over the companies of the oracle (X11)."""
+"""The figures of a market, compared with plain Python over the companies of the oracle (X11)."""
 
 import tempfile
 from collections.abc import Mapping
@@ -27,7 +27,8 @@ from tests.shards.search.query_strategies import queries
 from tests.world import Company, companies, company, write_shard
 
 OLDEST = 2022
-Accounts = Mapping[tuple[str, str], tuple[int, float, float, float]]
+# By country and identifier: last year, equity, total assets, turnover of the year before.
+AccountsByCompany = Mapping[tuple[str, str], tuple[int, float, float, float]]
 accounts = st.tuples(
     st.integers(2020, 2024), st.sampled_from([-5.0, 0.0, 20.0, 90.0]), st.sampled_from([0.0, 100.0]),
     st.sampled_from([0.0, 40.0, 80.0]),
@@ -35,95 +36,118 @@ accounts = st.tuples(
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[list[Company], Accounts, list[Query]]:
-    """Companies, some with accounts (last year, equity, total assets, turnover of the year before), and searches."""
-    found = draw(companies())
-    keys = [(one["iso2"], one["id"]) for one in found if one["a_comptes"]]
-    filed = {key: draw(accounts) for key in keys}
-    return found, filed, [Query(), *draw(st.lists(queries(found), max_size=4))]
+def cases(draw: st.DrawFn) -> tuple[list[Company], AccountsByCompany, list[Query]]:
+    """Companies, the accounts of some (last year, equity, total assets, turnover of the year before), and searches."""
+    dataset = draw(companies())
+    filers = [(entry["iso2"], entry["id"]) for entry in dataset if entry["a_comptes"]]
+    accounts_by_key = {key: draw(accounts) for key in filers}
+    return dataset, accounts_by_key, [Query(), *draw(st.lists(queries(dataset), max_size=4))]
 
 
-def lines(filed: tuple[int, float, float, float]) -> list[dict[str, Any]]:
-    year, equity, assets, before = filed
+def statement_lines(annual_accounts: tuple[int, float, float, float]) -> list[dict[str, Any]]:
+    """The statement lines of these accounts; the turnover of the last year is 80."""
+    year, equity, assets, turnover_before = annual_accounts
     values = [(year, "Equity", equity), (year, "TotalAssets", assets), (year, "TurnoverRevenue", 80.0),
-              (year - 1, "TurnoverRevenue", before)]  # fmt: skip
+              (year - 1, "TurnoverRevenue", turnover_before)]  # fmt: skip
     return [
         {"etat": "annexe", "code": code, "libelle": code, "valeur": value, "devise": "EUR",
-         "exercice": at, "ordre": order}
-        for order, (at, code, value) in enumerate(values)
+         "exercice": line_year, "ordre": order}
+        for order, (line_year, code, value) in enumerate(values)
     ]  # fmt: skip
 
 
 @given(cases(), st.sampled_from([1, 4, 10**9]), st.sampled_from([0, 1, 10**9]))
 def test_a_market_has_the_figures_of_the_oracle(
-    case: tuple[list[Company], Accounts, list[Query]], dense: int, ordered: int
+    case: tuple[list[Company], AccountsByCompany, list[Query]], dense_from: int, ordered_from: int
 ) -> None:
-    found, filed, asked = case
+    """The bounds decide whether rows are marked or listed, and whether ratios are read in order or sorted."""
+    dataset, accounts_by_key, searches = case
     with (
         pytest.MonkeyPatch.context() as patch,
-        OpenShards(found, {key: lines(one) for key, one in filed.items()}) as world,
+        OpenShards(
+            dataset,
+            {
+                key: statement_lines(accounts_of_key)
+                for key, accounts_of_key in accounts_by_key.items()
+            },
+        ) as world,
     ):
-        patch.setattr(market, "_DENSE", dense)
-        patch.setattr(market, "_ORDERED", ordered)
-        for query in asked:
-            matching = oracle.search(found, query)
+        patch.setattr(market, "_DENSE", dense_from)
+        patch.setattr(market, "_ORDERED", ordered_from)
+        for query in searches:
+            matching = oracle.search(dataset, query)
             parts = [
-                market.part(world.shards, one, OLDEST)
-                for one in distribution.parts(world.shards, query)
+                market.market_part(world.shards, part, OLDEST)
+                for part in distribution.split_search(world.shards, query)
             ]
             assert_counts(parts, matching)
             turnovers = MarketTurnovers(world.shards, parts)
-            for half in (1, 0):
+            for half in (1, 0):  # both halves of the marked rows, in any order
                 turnovers.write(half)
             assert_turnovers(turnovers, matching)
-            assert_ratios(parts, [(one["iso2"], one["id"]) for one in matching], filed)
+            assert_ratios(
+                parts, [(match["iso2"], match["id"]) for match in matching], accounts_by_key
+            )
 
 
 def assert_counts(parts: list[MarketPart], matching: list[Company]) -> None:
-    assert sum(one.total for one in parts) == len(matching)
-    assert sum(one.ceased for one in parts) == sum(one["etat"] == "cessee" for one in matching)
+    """The numbers of all and of ceased companies, and the distributions of their headcounts and years, are right."""
+    assert sum(part.total for part in parts) == len(matching)
+    assert sum(part.ceased for part in parts) == sum(
+        match["etat"] == "cessee" for match in matching
+    )
     for dimension in ("tranche_effectif", "annee_creation"):
-        made = market.count_by(parts, dimension)
-        wanted, _, null = oracle.distribution(matching, dimension)
-        assert (dict(made.top_values()), made.null) == (dict(wanted), null)
+        result = market.count_by(parts, dimension)
+        expected, _, null = oracle.distribution(matching, dimension)
+        assert (dict(result.top_values()), result.null) == (dict(expected), null)
 
 
 def assert_turnovers(turnovers: MarketTurnovers, matching: list[Company]) -> None:
-    expected = sorted(one["ca_eur"] for one in matching if one["ca_eur"] is not None)
-    shares, wanted = turnovers.concentration(turnovers.figures()), oracle.concentration(expected)
+    """The turnovers, their quantiles and their concentration are those of the oracle."""
+    expected = sorted(match["ca_eur"] for match in matching if match["ca_eur"] is not None)
+    shares, expected_shares = (
+        turnovers.concentration(turnovers.figures()),
+        oracle.concentration(expected),
+    )
 
     assert turnovers.figures().tolist() == expected
     assert quantiles(turnovers.figures(), ascending=True).values == pytest.approx(
         tuple(oracle.quantile(expected, share) for share in QUANTILES)
     )
-    assert (shares is None) == (wanted is None)
+    assert (shares is None) == (expected_shares is None)
     if shares is not None:
-        made = {name: getattr(shares, name) for name in wanted or {}}
-        assert made == pytest.approx(wanted, abs=1e-9)
+        result = {name: getattr(shares, name) for name in expected_shares or {}}
+        assert result == pytest.approx(expected_shares, abs=1e-9)
 
 
 def assert_ratios(
-    parts: list[MarketPart], matching: list[tuple[str, str]], filed: Accounts
+    parts: list[MarketPart], matching: list[tuple[str, str]], accounts_by_key: AccountsByCompany
 ) -> None:
-    equity: dict[str, list[float]] = {}
+    """The growth of turnovers, and the quantiles of equity / total assets in each country, are the computed ones.
+
+    `matching` are the keys (country, identifier) of the companies found; only accounts since OLDEST count.
+    """
+    equity_ratios: dict[str, list[float]] = {}
     growth = []
     for key in matching:
-        if key in filed and filed[key][0] >= OLDEST:
-            _, own, assets, before = filed[key]
+        if key in accounts_by_key and accounts_by_key[key][0] >= OLDEST:
+            _, own_equity, assets, turnover_before = accounts_by_key[key]
             if assets:
-                equity.setdefault(key[0], []).append(own / assets)
-            growth += [(80.0 - before) / before] if before else []
+                equity_ratios.setdefault(key[0], []).append(own_equity / assets)
+            growth += [(80.0 - turnover_before) / turnover_before] if turnover_before else []
 
-    made = {
-        iso2: one for part in parts for iso2, one in part.quantiles["autonomie_financiere"].items()
+    result = {
+        iso2: quantiles_of_country
+        for part in parts
+        for iso2, quantiles_of_country in part.quantiles["autonomie_financiere"].items()
     }
 
-    assert sorted(np.concatenate([one.growth for one in parts])) == pytest.approx(sorted(growth))
-    assert made.keys() == equity.keys()
-    for iso2, one in made.items():
-        assert one.n == len(equity[iso2])
-        wanted = tuple(oracle.quantile(equity[iso2], share) for share in QUANTILES)
-        assert one.values == pytest.approx(wanted)
+    assert sorted(np.concatenate([part.growth for part in parts])) == pytest.approx(sorted(growth))
+    assert result.keys() == equity_ratios.keys()
+    for iso2, quantiles_of_country in result.items():
+        assert quantiles_of_country.n == len(equity_ratios[iso2])
+        expected = tuple(oracle.quantile(equity_ratios[iso2], share) for share in QUANTILES)
+        assert quantiles_of_country.values == pytest.approx(expected)
 
 
 ratio_values = st.sampled_from([float("nan"), -2.0, -0.0, 0.0, 1e-300, 0.1, 0.3, 1e300])
@@ -132,53 +156,56 @@ ratio_values = st.sampled_from([float("nan"), -2.0, -0.0, 0.0, 1e-300, 0.1, 0.3,
 @given(
     st.lists(st.tuples(st.lists(ratio_values, min_size=3, max_size=3), st.booleans()), max_size=20)
 )
-def test_ratios_along_their_orders_are_those_that_were_gathered_and_sorted(
-    drawn: list[tuple[list[float], bool]],
+def test_quantiles_from_stored_orders_equal_quantiles_of_sorted_values(
+    cases: list[tuple[list[float], bool]],
 ) -> None:
+    """A case is a company: three figures that the ratios take in turn, and whether it is chosen."""
     codes = stored_codes()
     ratios = {
-        code: np.array([values[place % 3] for values, _ in drawn], float)
+        code: np.array([values[place % 3] for values, _ in cases], float)
         for place, code in enumerate(codes)
     }
-    chosen = np.flatnonzero([one for _, one in drawn])
-    found = [company("EE", f"{i:02}", "A", a_comptes=True) for i in range(len(drawn))]
-    years = np.full(len(drawn), OLDEST, np.uint16)
+    rows = np.flatnonzero([is_chosen for _, is_chosen in cases])
+    dataset = [company("EE", f"{i:02}", "A", a_comptes=True) for i in range(len(cases))]
+    years = np.full(len(cases), OLDEST, np.uint16)
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "EE"
-        write_shard(path, "EE", found, ratios=LastYearRatios({"exercice": years, **ratios}))
+        write_shard(path, "EE", dataset, ratios=LastYearRatios({"exercice": years, **ratios}))
         with Shard(path) as shard:
-            quantiles_of = {code: quantiles(values[chosen]) for code, values in ratios.items()}
-            expected = {code: one for code, one in quantiles_of.items() if one.n}
-            assert dict(market._along_orders(shard, chosen)) == expected
-            assert dict(market._of_few(shard, chosen)) == expected
+            quantiles_of = {code: quantiles(values[rows]) for code, values in ratios.items()}
+            expected = {code: result for code, result in quantiles_of.items() if result.n}
+            assert dict(market._ordered_quantiles(shard, rows)) == expected
+            assert dict(market._sorted_quantiles(shard, rows)) == expected
 
 
 @given(st.permutations(range(20)), st.lists(st.booleans(), min_size=20, max_size=20))
-def test_marked_numbers_are_gathered_in_their_order_by_both_engines(
+def test_both_engines_gather_marked_numbers_in_their_order(
     order: list[int], marked: list[bool]
 ) -> None:
-    given_order, bits = np.array(order, np.uint32), np.packbits(marked, bitorder="little")
+    numbers, bits = np.array(order, np.uint32), np.packbits(marked, bitorder="little")
     gather = INTERPRETED_MODULES["shards.analyses.market"].gather_marked
     expected = [number for number in order if marked[number]]
-    for run, place in ((run_marked, address_of), (gather, view)):
-        room = np.empty(20, np.uint32)
-        arrays = [place(one) for one in (given_order, bits, room)]
-        count = run(arrays[0], 20, arrays[1], 20, arrays[2])
-        assert room[:count].tolist() == expected
-        with pytest.raises(CorruptError):
-            run(arrays[0], 20, arrays[1], 19, arrays[2])
+    for gather_numbers, argument_of in ((run_marked, address_of), (gather, view)):
+        output = np.empty(20, np.uint32)
+        arrays = [argument_of(array) for array in (numbers, bits, output)]
+        count = gather_numbers(arrays[0], 20, arrays[1], 20, arrays[2])
+        assert output[:count].tolist() == expected
+        with pytest.raises(CorruptError):  # number 19 has no bit among 19 bits
+            gather_numbers(arrays[0], 20, arrays[1], 19, arrays[2])
 
 
-@given(companies().flatmap(lambda found: st.tuples(st.just(found), queries(found))))
-def test_all_matches_are_listed_by_both_engines(case: tuple[list[Company], Query]) -> None:
-    found, query = case
-    expected = sorted((one["iso2"], one["id"]) for one in oracle.search(found, query))
-    with OpenShards(found) as world:
+@given(companies().flatmap(lambda dataset: st.tuples(st.just(dataset), queries(dataset))))
+def test_both_engines_list_all_matches(case: tuple[list[Company], Query]) -> None:
+    dataset, query = case
+    expected = sorted((match["iso2"], match["id"]) for match in oracle.search(dataset, query))
+    with OpenShards(dataset) as world:
         for base in world.bases.values():
-            listed = base.own_session().rows_by_shard(query)
-            rows = [(shard, row) for shard, many in listed for row in many.tolist()]
-            assert sorted((s.iso2, s.company(row)["id"]) for s, row in rows) == expected
-            # The working memory is clean: the same search counts as before.
+            rows_by_shard = base.own_session().rows_by_shard(query)
+            rows = [
+                (shard, row) for shard, shard_rows in rows_by_shard for row in shard_rows.tolist()
+            ]
+            assert sorted((shard.iso2, shard.company(row)["id"]) for shard, row in rows) == expected
+            # The working memory is clean: the next search has the same total.
             assert INTERPRETED.search(
                 world.bases[id(INTERPRETED)], query, offset=0, limit=1
             ).total == len(expected)

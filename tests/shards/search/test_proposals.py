@@ -1,4 +1,4 @@
-"""Searches by activity and town that a `q` may have meant, compared with the oracle."""
+"""Proposed searches by activity and town for a `q`, compared with the oracle."""
 
 from typing import Final
 
@@ -12,7 +12,7 @@ from tests import oracle
 from tests.shards.search.open_shards import ENGINES, OpenShards
 from tests.world import Company, companies, company
 
-# The world of words: labels of three classes.
+# Labels of five classes.
 LABELS: Final = [
     ("62.01", "web software"),
     ("47.11", "grocery"),
@@ -53,22 +53,25 @@ VOCABULARY: Final = proposals.Vocabulary(
     st.sampled_from([(), ("Orléans",)]),
 )
 def test_the_proposals_are_those_of_the_oracle(
-    found: list[Company],
+    dataset: list[Company],
     q: str,
     pays: tuple[str, ...],
     activites: tuple[str, ...],
     villes: tuple[str, ...],
 ) -> None:
-    """Compiled and interpreted, with other filters"""
+    """Both engines propose the searches of the oracle, also with filters of country, activity and town"""
     query = Query(pays=pays, q=q, activites=activites, villes=villes)
-    assume(not oracle.search(found, query))
-    with OpenShards(found) as world:
+    assume(not oracle.search(dataset, query))
+    with OpenShards(dataset) as world:
         for engine in ENGINES.values():
-            proposed = proposals.proposals(world.bases[id(engine)], query, VOCABULARY)
-            assert [tuple(one) for one in proposed] == oracle.proposed(found, LABELS, query)
+            results = proposals.proposals(world.bases[id(engine)], query, VOCABULARY)
+            assert [tuple(proposal) for proposal in results] == oracle.proposals(
+                dataset, LABELS, query
+            )
 
 
 @pytest.mark.parametrize(
+    # Each proposal: activity, town, remaining words, number of companies.
     ("q", "expected"),
     [
         ("grocery", [("grocery", "", "", 3)]),
@@ -87,19 +90,20 @@ def test_the_proposals_are_those_of_the_oracle(
             ],
         ),
         ("xyzzy", []),
-        ("grocery à orleans", [("grocery", "Orléans", "", 2)]),  # a preposition is no name
+        ("grocery à orleans", [("grocery", "Orléans", "", 2)]),  # a preposition is not a name
         ("the grocery de orleans", [("grocery", "Orléans", "", 2)]),
         ("dupont de grocery", [("grocery", "", "dupont", 1)]),
-        ("web grocery", [("grocery", "", "", 3)]),  # no label holds both
+        ("web grocery", [("grocery", "", "", 3)]),  # no label has both words
         ("orleans", [("", "Orléans", "", 2)]),
         ("…", []),
-        ("a b c d e f g h grocery", []),  # nine words
+        ("a b c d e f g h grocery", []),  # nine words, more than are tried
     ],
 )
-def test_words_are_read_as_an_activity_and_a_town(
+def test_words_of_a_search_are_read_as_an_activity_and_a_town(
     q: str, expected: list[tuple[str, str, str, int]]
 ) -> None:
-    found = [
+    """Two groceries in Orléans and one in Saint-Étienne; each expected proposal has results."""
+    dataset = [
         company(
             "FR", "1", "Dupont", ville="Orléans", nace_code="47.11", groupe="47.1", division="47"
         ),
@@ -116,8 +120,10 @@ def test_words_are_read_as_an_activity_and_a_town(
             division="47",
         ),
     ]
-    with OpenShards(found) as world:
-        proposed = proposals.proposals(world.shards, Query(q=q), VOCABULARY)
-        assert [tuple(one) for one in proposed] == oracle.proposed(found, LABELS, Query(q=q))
+    with OpenShards(dataset) as world:
+        results = proposals.proposals(world.shards, Query(q=q), VOCABULARY)
+        assert [tuple(proposal) for proposal in results] == oracle.proposals(
+            dataset, LABELS, Query(q=q)
+        )
 
-    assert [tuple(one) for one in proposed] == expected
+    assert [tuple(proposal) for proposal in results] == expected

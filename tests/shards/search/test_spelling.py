@@ -1,4 +1,4 @@
-"""Texts that a search may have meant that finds nothing, compared with the oracle."""
+"""Proposed texts for a search without results, compared with the oracle."""
 
 from dataclasses import replace
 
@@ -14,6 +14,7 @@ from tests.shards.search.open_shards import ENGINES, OpenShards, module_of
 from tests.world import COUNTRIES, Company, companies, company
 
 LETTERS = "abéΨя"
+# Words that, like a preposition, are not proposed alone.
 SILENT = ("a", "b")
 WORDS = st.text(LETTERS, min_size=1, max_size=7)
 
@@ -26,18 +27,25 @@ WORDS = st.text(LETTERS, min_size=1, max_size=7)
     st.booleans(),
 )
 def test_the_nearest_texts_are_those_of_the_oracle(
-    names: list[str], q: str, some: list[Company], pays: tuple[str, ...], site: bool
+    names: list[str],
+    q: str,
+    companies_to_rename: list[Company],
+    pays: tuple[str, ...],
+    has_site: bool,
 ) -> None:
-    """Compiled and interpreted, with other filters"""
-    found = [{**one, "nom": names[n % len(names)]} for n, one in enumerate(some)]
-    query = Query(pays=pays, q=q, site_web=site)
-    assume(not oracle.search(found, query))
-    with OpenShards(found) as world:
+    """Both engines propose the texts of the oracle, also with filters of country and website"""
+    dataset = [
+        {**entry, "nom": names[number % len(names)]}
+        for number, entry in enumerate(companies_to_rename)
+    ]
+    query = Query(pays=pays, q=q, site_web=has_site)
+    assume(not oracle.search(dataset, query))
+    with OpenShards(dataset) as world:
         for engine in ENGINES.values():
             nearest = module_of(engine, proposals).nearest_texts(
                 world.bases[id(engine)], query, number_notation()
             )
-            assert [tuple(one) for one in nearest] == oracle.meant(found, query)
+            assert [tuple(text) for text in nearest] == oracle.meant_texts(dataset, query)
 
 
 @given(
@@ -48,28 +56,35 @@ def test_the_nearest_texts_are_those_of_the_oracle(
     st.booleans(),
 )
 def test_the_longest_parts_are_those_of_the_oracle(
-    names: list[str], q: str, some: list[Company], pays: tuple[str, ...], site: bool
+    names: list[str],
+    q: str,
+    companies_to_rename: list[Company],
+    pays: tuple[str, ...],
+    has_site: bool,
 ) -> None:
-    found = [{**one, "nom": names[n % len(names)]} for n, one in enumerate(some)]
-    query = Query(pays=pays, q=q, site_web=site)
-    with OpenShards(found) as world:
+    dataset = [
+        {**entry, "nom": names[number % len(names)]}
+        for number, entry in enumerate(companies_to_rename)
+    ]
+    query = Query(pays=pays, q=q, site_web=has_site)
+    with OpenShards(dataset) as world:
         for engine in ENGINES.values():
             parts = proposals.longest_parts(world.bases[id(engine)], query, SILENT)
-            assert [tuple(part) for part in parts] == oracle.parts(found, query, SILENT)
+            assert [tuple(part) for part in parts] == oracle.parts(dataset, query, SILENT)
 
 
 @pytest.mark.parametrize(
     ("q", "expected"),
     [
-        ("commerce de gros", [("commerce", 2), ("gros", 1)]),  # never a preposition
+        ("commerce de gros", [("commerce", 2), ("gros", 1)]),  # a preposition is not proposed
         ("vins en gros", [("gros", 1), ("vins", 1)]),
         ("boulangerie des vins de lyon", [("boulangerie des vins", 1), ("boulangerie", 1), ("vins", 1)]),
-        ("sarl commerce", [("commerce", 2)]),  # never a word of half the names
+        ("sarl commerce", [("commerce", 2)]),  # a word of half of the names is not proposed
         ("de la", []),
         ("commerce", []),
     ],
 )  # fmt: skip
-def test_a_part_is_long_and_tells_something(q: str, expected: list[tuple[str, int]]) -> None:
+def test_proposed_parts_are_long_and_informative(q: str, expected: list[tuple[str, int]]) -> None:
     names = (
         "Commerce Dupont",
         "Commerce Durand",
@@ -78,8 +93,8 @@ def test_a_part_is_long_and_tells_something(q: str, expected: list[tuple[str, in
         "De la Tour SARL",
         "A",
     )
-    found = [company("FR", str(n), name) for n, name in enumerate(names)]
-    with OpenShards(found) as world:
+    dataset = [company("FR", str(number), name) for number, name in enumerate(names)]
+    with OpenShards(dataset) as world:
         parts = proposals.longest_parts(world.shards, Query(q=q), {"de", "des", "la", "en"})
 
     assert [tuple(part) for part in parts] == expected
@@ -88,18 +103,18 @@ def test_a_part_is_long_and_tells_something(q: str, expected: list[tuple[str, in
 @pytest.mark.parametrize(
     ("q", "expected"),
     [
-        ("boulangeire", [("boulangerie", 2)]),  # two neighbours swapped
-        ("voulangerie", [("boulangerie", 2)]),  # the first letter
+        ("boulangeire", [("boulangerie", 2)]),  # two adjacent letters swapped
+        ("voulangerie", [("boulangerie", 2)]),  # the first letter is wrong
         ("boulngrie", [("boulangerie", 2)]),  # two errors
-        ("bolngrie", []),  # three
+        ("bolngrie", []),  # three errors
         (
-            "boulangerie lefebvr",  # a part of a word is known too
+            "boulangerie lefebvr",  # a part of a word may be right
             [("boulangerie lefebvre", 1)],
         ),
-        ("lefbvre boulangrie", []),  # not neighbours
+        ("lefbvre boulangrie", []),  # a name has the correct words only in the other order
         ("la boulagnrie", [("la boulangerie", 1)]),
-        ("lz boulangerie", []),  # two letters
-        ("boulangrie lefebvrz", [("boulangerie lefebvre", 1)]),  # one in each word
+        ("lz boulangerie", []),  # an error in a word of two letters is not corrected
+        ("boulangrie lefebvrz", [("boulangerie lefebvre", 1)]),  # one error in each word
         ("lbb", [("lab", 1)]),
         ("lbbb", []),  # two errors in four letters
         ("la1", [("la", 3), ("lab", 1)]),
@@ -110,21 +125,24 @@ def test_a_part_is_long_and_tells_something(q: str, expected: list[tuple[str, in
         ("uk 944111", [("00944111", 1)]),
         ("SC12345", [("SC012345", 1)]),
         ("GBSC12345", [("SC012345", 1)]),
-        ("lefebvre la", []),  # two words that do not meet
+        ("lefebvre la", []),  # correct words that are not neighbours in any name
         ("…", []),
     ],
 )
-def test_an_error_is_seen_through(q: str, expected: list[tuple[str, int]]) -> None:
-    found = [
+def test_a_text_with_typing_errors_finds_the_nearest_texts(
+    q: str, expected: list[tuple[str, int]]
+) -> None:
+    """A word may have one error, a long word two; a country without companies proposes nothing."""
+    dataset = [
         company("FR", "1", "Boulangerie Lefebvre"),
         company("FR", "2", "La Boulangerie"),
         company("UK", "00944111", "Lab"),
         company("UK", "SC012345", "Coal"),
     ]
-    with OpenShards(found) as world:
+    with OpenShards(dataset) as world:
         nearest = [
-            tuple(one)
-            for one in proposals.nearest_texts(world.shards, Query(q=q), number_notation())
+            tuple(text)
+            for text in proposals.nearest_texts(world.shards, Query(q=q), number_notation())
         ]
         elsewhere = proposals.nearest_texts(
             world.shards, Query(q=q, pays=(COUNTRIES[0],)), number_notation()
@@ -134,17 +152,24 @@ def test_an_error_is_seen_through(q: str, expected: list[tuple[str, int]]) -> No
     assert elsewhere == []
 
 
-def test_the_other_filters_are_kept() -> None:
-    found = [
+def test_proposals_match_the_other_filters() -> None:
+    """With a bound on headcounts, only companies with a headcount are counted."""
+    dataset = [
         company("FR", "1", "Orléans", effectif=3),
         company("FR", "2", "Orléanas"),
         company("FR", "3", "Orléant"),
         company("FR", "4", "Orléant", effectif=9),
     ]
     query = Query(q="orleanq", ranges=(Range("effectif", 1),))
-    with OpenShards(found) as world:
+    with OpenShards(dataset) as world:
         nearest = proposals.nearest_texts(world.shards, query, number_notation())
 
-        assert [tuple(one) for one in nearest] == [("orleans", 1), ("orleant", 1)]
-        every = proposals.nearest_texts(world.shards, replace(query, ranges=()), number_notation())
-        assert [tuple(one) for one in every] == [("orleant", 2), ("orleans", 1), ("orleanas", 1)]
+        assert [tuple(text) for text in nearest] == [("orleans", 1), ("orleant", 1)]
+        without_ranges = proposals.nearest_texts(
+            world.shards, replace(query, ranges=()), number_notation()
+        )
+        assert [tuple(text) for text in without_ranges] == [
+            ("orleant", 2),
+            ("orleans", 1),
+            ("orleanas", 1),
+        ]

@@ -1,10 +1,11 @@
-"""Each invariant of FORMAT.md §9, broken by hand in a real shard: `verify` names what is wrong."""
+"""Each invariant of FORMAT.md §9, broken by hand in a real shard: `verify` names the fault."""
 
 import os
 import signal
 import struct
 import tempfile
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -16,20 +17,22 @@ import pytest
 import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
 from shards import format
 from shards.codec import cells, record, row_sets, strings
 from shards.codec.cells import Cell
+from shards.codec.strings import Texts
 from shards.errors import CorruptError, GenerationError
 from shards.generations import generation_files
 from shards.ratios.ratio_table import stored_codes
 from shards.reader.shard import Shard
 from shards.verify import invariants
 from shards.writing import name_index, orders_and_codes
-from tests.shards.altered import altered, put_frame
+from tests.shards.shard_edits import edit_table, put_frame
 from tests.world import Company, companies, company, publish, total_assets, write_shard
 
-FOUND = [
+COMPANIES = [
     company(
         "EE",
         "1",
@@ -61,7 +64,7 @@ FOUND = [
     company("EE", "4", "Орёл", division="47", groupe="47.1"),
 ]
 
-LINES = [
+STATEMENT_LINES = [
     {
         "etat": "bilan",
         "code": code,
@@ -74,59 +77,69 @@ LINES = [
     for code, valeur in (("Equity", 50.0), ("TotalAssets", 100.0))
 ]
 
-# Amounts in euros and ratios: a rounding error is no fault, and share capital may have been converted at any rate.
+# Values that may differ from the records: amounts in euros and ratios by rounding, share capital by its rate.
 NOT_IN_RECORDS = {
     (format.KEY, b"capital_desc"),
     (format.CODE, b"actif.amounts"),
     *((format.RATIO, code.encode()) for code in stored_codes()),
 }
 
-Break = Callable[[bytes], bytes]
+# A function that changes the bytes of a stored value.
+Damage = Callable[[bytes], bytes]
 
-ROW = format.chunk_key(0)
+FIRST_ROW = format.chunk_key(0)
 
 
-def swapped(dtype: str, first: int = -1, second: int = -2) -> Break:
-    def change(value: bytes) -> bytes:
+def swap_numbers(dtype: str, first: int = -1, second: int = -2) -> Damage:
+    """Damage that exchanges two numbers of an array of type `dtype`, by default the last two."""
+
+    def swap(value: bytes) -> bytes:
         values = np.frombuffer(value, dtype=dtype).copy()
         values[[first, second]] = values[[second, first]]
         return values.tobytes()
 
-    return change
+    return swap
 
 
-def put(dtype: str, index: int, number: float) -> Break:
-    def change(value: bytes) -> bytes:
+def put_number(dtype: str, index: int, number: float) -> Damage:
+    """Damage that replaces the number at an index of an array of numbers of type `dtype`."""
+
+    def put(value: bytes) -> bytes:
         values = np.frombuffer(value, dtype=dtype).copy()
         values[index] = number
         return values.tobytes()
 
-    return change
+    return put
 
 
-def other_record(**fields: object) -> Break:
+def replace_record(**fields: object) -> Damage:
+    """Replace a record by that of company 4 with other fields."""
     stored = record.encode({**company("EE", "4", "Орёл"), **fields})
-    return lambda _: compressed(stored)
+    return lambda _: compress(stored)
 
 
-def compressed(stored: bytes) -> bytes:
+def compress(stored: bytes) -> bytes:
+    """A record as a shard stores it: a Zstandard frame without its magic number."""
     return zstandard.ZstdCompressor().compress(stored).removeprefix(format.ZSTD_MAGIC)
 
 
-def one_cell(start: int, with_ca: int, stop: int, with_site: int) -> Break:
+def one_cell(start: int, with_ca: int, stop: int, with_site: int) -> Damage:
+    """Damage that replaces all cells (the rows of a sub-sector) by one cell with these bounds and this count."""
     cell = Cell("47", "47.1", start, with_ca, stop, with_site)
     return lambda _: cells.dump([cell])
 
 
-def two_cells(first: str, second: str, with_site: int) -> Break:
-    found = [Cell(first, None, 0, 0, 1, 0), Cell(second, None, 1, 4, 4, with_site)]
-    return lambda _: cells.dump(found)
+def two_cells(first_sector: str, second_sector: str, with_site: int) -> Damage:
+    """Replace the cells by a cell of one row and a cell of three rows."""
+    layout = [Cell(first_sector, None, 0, 0, 1, 0), Cell(second_sector, None, 1, 4, 4, with_site)]
+    return lambda _: cells.dump(layout)
 
 
-def odd_record() -> bytes:
+def record_with_unknown_field() -> bytes:
+    """A record with a field that the format does not have."""
     company = orjson.dumps({**dict.fromkeys(record.FIELDS), "iso2": "EE", "id": "4", "nom": "Орёл",
                             "score": 0, "more": 1})  # fmt: skip
-    return compressed(struct.pack("<II", len(company), 0) + company)
+    return compress(struct.pack("<II", len(company), 0) + company)
 
 
 @pytest.mark.parametrize(
@@ -135,46 +148,76 @@ def odd_record() -> bytes:
         (
             format.RECORD,
             format.chunk_key(2),
-            other_record(id="2", nom="Lab OÜ", ca_eur=2e6, **total_assets(4e9)),
+            replace_record(id="2", nom="Lab OÜ", ca_eur=2e6, **total_assets(4e9)),
             r"row 2 \('2'\) does not come after the row before it",
         ),
-        (format.RECORD, ROW, other_record(id="2"), "identifier '2' comes twice"),
-        (format.RECORD, ROW, other_record(nom="a\nb"), "noms: 5 texts with 5 ends of line"),
-        (format.RECORD, ROW, other_record(ca_eur=-3.0), "order ca_asc is not that"),
-        (format.RECORD, ROW, other_record(nom="Orel"), "order nom is not that"),
-        (format.RECORD, ROW, other_record(noms_anterieurs=["Ä"]), "name starts is not that"),
-        (format.RECORD, ROW, other_record(id="5"), "ident data is not that"),
-        (format.RECORD, ROW, other_record(tva="EE1"), "alias keys is not that"),
-        (format.RECORD, ROW, other_record(ville="Tallinn"), "column ville is .*, from row 0"),
-        (format.RECORD, ROW, other_record(iso2="FR"), "row 0 is of FR"),
-        (format.RECORD, ROW, other_record(score="9"), "TypeError"),
-        (format.RECORD, ROW, lambda _: odd_record(), "row 0 has no record of a company"),
-        (format.RECORD, b"starts", put("<u4", 1, 0), "records of chunk 0 do not follow"),
-        (format.RECORD, b"starts", put("<u4", 1, 9), "row 0 is damaged"),
+        (format.RECORD, FIRST_ROW, replace_record(id="2"), "identifier '2' comes twice"),
+        (format.RECORD, FIRST_ROW, replace_record(nom="a\nb"), "noms: 5 texts with 5 ends of line"),
+        (format.RECORD, FIRST_ROW, replace_record(ca_eur=-3.0), "order ca_asc differs"),
+        (format.RECORD, FIRST_ROW, replace_record(nom="Orel"), "order nom differs"),
+        (format.RECORD, FIRST_ROW, replace_record(noms_anterieurs=["Ä"]), "name starts differs"),
+        (format.RECORD, FIRST_ROW, replace_record(id="5"), "ident data differs"),
+        (format.RECORD, FIRST_ROW, replace_record(tva="EE1"), "alias keys differs"),
+        (
+            format.RECORD,
+            FIRST_ROW,
+            replace_record(ville="Tallinn"),
+            "column ville differs .*, from row 0",
+        ),
+        (format.RECORD, FIRST_ROW, replace_record(iso2="FR"), "row 0 is of FR"),
+        (format.RECORD, FIRST_ROW, replace_record(score="9"), "TypeError"),
+        (
+            format.RECORD,
+            FIRST_ROW,
+            lambda _: record_with_unknown_field(),
+            "row 0 has no record of a company",
+        ),
+        (
+            format.RECORD,
+            b"starts",
+            put_number("<u4", 1, 0),
+            "records of chunk 0 are not consecutive",
+        ),
+        (format.RECORD, b"starts", put_number("<u4", 1, 9), "row 0 is damaged"),
         (format.RECORD, b"starts", lambda v: v[:-4], "there are 3 records for 4 rows"),
-        (format.COMPTES, b"rows", put("<u4", 1, 4), "statements of a row that does not exist"),
-        (format.COMPTES, b"starts", put("<u4", 1, 0), "statements of chunk 0 do not follow"),
+        (
+            format.COMPTES,
+            b"rows",
+            put_number("<u4", 1, 4),
+            "statements of a row that does not exist",
+        ),
+        (
+            format.COMPTES,
+            b"starts",
+            put_number("<u4", 1, 0),
+            "statements of chunk 0 are not consecutive",
+        ),
         (format.COMPTES, b"starts", lambda v: v + v, "there are 4 statements for 2 rows"),
-        (format.META, b"cells", one_cell(0, 0, 1, 0), "the cells hold 1 rows of 4"),
-        (format.META, b"cells", one_cell(1, 2, 4, 0), "the cells hold 3 rows of 4"),
+        (format.META, b"cells", one_cell(0, 0, 1, 0), "the cells have 1 rows of 4"),
+        (format.META, b"cells", one_cell(1, 2, 4, 0), "the cells have 3 rows of 4"),
         (format.META, b"cells", two_cells("62", "47", 1), "or are not in order"),
-        (format.META, b"cells", two_cells("62", "99", 0), "meta cells is not that"),
+        (format.META, b"cells", two_cells("62", "99", 0), "meta cells differs"),
         (format.RANK, b"capital_desc", lambda v: v[:-4], "rank capital_desc has 3 values for 4"),
         (format.COLUMN, b"actif", lambda v: v + v, "column actif has 8 values for 4 rows"),
-        (format.COLUMN, b"actif", put("<u4", 1, 10_003), "are not converted at one rate"),
-        (format.COLUMN, b"actif", put("<u4", 1, 0), "at some companies only"),
-        (format.COLUMN, b"actif", put("<u4", 0, 3), "total assets of a company"),
+        (format.COLUMN, b"actif", put_number("<u4", 1, 10_003), "are not converted at one rate"),
+        (format.COLUMN, b"actif", put_number("<u4", 1, 0), "for some companies only"),
+        (format.COLUMN, b"actif", put_number("<u4", 0, 3), "total assets in euros of a company"),
         (
             format.COLUMN,
             b"actif",
-            put("<u4", 0, 4_100_000_000),
-            "column actif is .*, from row 0 on",
+            put_number("<u4", 0, 4_100_000_000),
+            "column actif differs .*, from row 0 on",
         ),
-        (format.COLUMN, b"forme", lambda v: v + v, "column forme is .*, from row 4 on"),
-        (format.RANK, b"score", swapped("<u4"), "rank score is .*, from row 2 on"),
-        (format.TOP, b"rows", swapped("<u4"), "top rows is .*, from byte 216 on"),
-        (format.RATIO, b"exercice", put("<u2", 0, 2023), "row 1 has ratios of 2023"),
-        (format.RATIO, b"autonomie_financiere", put("<f8", 0, 0.4), "of row 1 is not that of its"),
+        (format.COLUMN, b"forme", lambda v: v + v, "column forme differs .*, from row 4 on"),
+        (format.RANK, b"score", swap_numbers("<u4"), "rank score differs .*, from row 2 on"),
+        (format.TOP, b"rows", swap_numbers("<u4"), "top rows differs .*, from byte 216 on"),
+        (format.RATIO, b"exercice", put_number("<u2", 0, 2023), "row 1 has ratios of 2023"),
+        (
+            format.RATIO,
+            b"autonomie_financiere",
+            put_number("<f8", 0, 0.4),
+            "of row 1 does not follow from its",
+        ),
         (format.RATIO, b"z_altman", lambda v: v + v, "ratio z_altman has 4 values for 2 rows"),
         (format.RATIO, b"more", lambda _: b"", "ratio has 25 entries instead of 24"),
     ],
@@ -184,13 +227,14 @@ def test_a_broken_invariant_is_named(
     monkeypatch: pytest.MonkeyPatch,
     table: bytes,
     key: bytes,
-    change: Break,
+    change: Damage,
     fault: str,
 ) -> None:
+    """A value is changed by its table and key; the key of a record is the number of its row."""
     monkeypatch.setattr(format, "TOP_LEAST", 1)
     path = tmp_path / "EE"
-    write_shard(path, "EE", FOUND, comptes={"1": LINES, "2": LINES[:1]})
-    with altered(path, table) as txn:
+    write_shard(path, "EE", COMPANIES, comptes={"1": STATEMENT_LINES, "2": STATEMENT_LINES[:1]})
+    with edit_table(path, table) as txn:
         if table == format.RECORD and key != format.STARTS:
             put_frame(txn, int.from_bytes(key, "big"), change(b""))
         else:
@@ -205,13 +249,14 @@ def test_a_broken_invariant_is_named(
     ids=["first bit", "last bit", "twice"],
 )
 def test_every_value_that_follows_from_the_records_is_compared(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Break
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Damage
 ) -> None:
+    """Each value is changed alone; `check` notices it, unless the value may differ from the records."""
     monkeypatch.setattr(format, "TOP_LEAST", 1)
     monkeypatch.setattr(format, "HEAVY_LEAST", 1)
     path = tmp_path / "EE"
-    companies = [{**each, "tva": f"EE{each['id']}", "capital_eur": 2500.0} for each in FOUND]
-    write_shard(path, "EE", companies, comptes={"1": LINES, "2": LINES[:1]})
+    companies = [{**entry, "tva": f"EE{entry['id']}", "capital_eur": 2500.0} for entry in COMPANIES]
+    write_shard(path, "EE", companies, comptes={"1": STATEMENT_LINES, "2": STATEMENT_LINES[:1]})
     values = {
         (table, key): value
         for table in format.TABLES[1:]
@@ -221,7 +266,7 @@ def test_every_value_that_follows_from_the_records_is_compared(
 
     unnoticed = set()
     for (table, key), value in values.items():
-        with altered(path, table) as txn:
+        with edit_table(path, table) as txn:
             txn.put(key, change(value))
         try:
             with Shard(path) as shard:
@@ -229,88 +274,92 @@ def test_every_value_that_follows_from_the_records_is_compared(
             unnoticed.add((table, key))
         except CorruptError as error:
             assert str(path) in str(error)
-        with altered(path, table) as txn:
+        with edit_table(path, table) as txn:
             txn.put(key, value)
 
-    assert len(values) > 90
+    assert len(values) > 90  # the values of nearly all tables
     assert unnoticed <= NOT_IN_RECORDS
 
 
 def _items(path: Path, table: bytes) -> list[tuple[bytes, bytes]]:
+    """The entries of a table."""
     with Shard(path) as shard:
         return list(shard.file.items(table))
 
 
 def test_a_value_that_is_not_at_its_place_is_named(tmp_path: Path) -> None:
     """FORMAT.md §9, invariant 2."""
-    path = tmp_path / publish(tmp_path, FOUND) / "EE.shard"
-    with altered(path, format.META) as txn:
+    path = tmp_path / publish(tmp_path, COMPANIES) / "EE.shard"
+    with edit_table(path, format.META) as txn:
         places = msgpack.unpackb(txn.get(format.PLACES, b""))
-        order = next(place for place in places if place[:2] == ["order", b"nom"])
-        order[2] += 4
+        entry = next(place for place in places if place[:2] == ["order", b"nom"])
+        entry[2] += 4  # the first byte of the value
         txn.put(format.PLACES, msgpack.packb(places))
 
     with (
         Shard(path) as shard,
-        pytest.raises(CorruptError, match="order b'nom' does not lie at its place"),
+        pytest.raises(CorruptError, match="order b'nom' is not at its place"),
     ):
         invariants.check(shard)
 
 
 @pytest.mark.parametrize("start", [2**40, -1, "x"])
 def test_places_outside_the_file_are_refused_at_opening(tmp_path: Path, start: object) -> None:
-    path = tmp_path / publish(tmp_path, FOUND) / "EE.shard"
-    with altered(path, format.META) as txn:
+    path = tmp_path / publish(tmp_path, COMPANIES) / "EE.shard"
+    with edit_table(path, format.META) as txn:
         txn.put(format.PLACES, msgpack.packb([["set", b"rows", start, 8]]))
 
-    with pytest.raises(CorruptError, match="the places of its values are damaged"):
+    with pytest.raises(CorruptError, match=f"^{path}: the places of its values are damaged"):
         Shard(path)
 
 
 def test_a_shard_that_ends_too_early_is_refused_at_opening(tmp_path: Path) -> None:
     """A read beyond the end of the file would end the process"""
-    path = tmp_path / publish(tmp_path, FOUND) / "EE.shard"
-    whole = path.stat().st_size
-    for size in (whole - 1, whole - 4_096, whole // 2, 3 * 4_096):
+    path = tmp_path / publish(tmp_path, COMPANIES) / "EE.shard"
+    full_size = path.stat().st_size
+    for size in (full_size - 1, full_size - 4_096, full_size // 2, 3 * 4_096):
         os.truncate(path, size)
 
         with pytest.raises(CorruptError, match="ends before its last page"):
             Shard(path)
 
 
-def test_counts_of_the_lists_that_are_not_those_of_the_cells_are_a_fault(tmp_path: Path) -> None:
+def test_counts_of_the_lists_that_differ_from_the_cells_are_an_error(tmp_path: Path) -> None:
     """FORMAT.md §9, invariant 4."""
-    with generation_files.load(tmp_path, publish(tmp_path, FOUND)) as generation:
+    with generation_files.load(tmp_path, publish(tmp_path, COMPANIES)) as generation:
         counts = {**generation.reference.counts, "EE": generation.reference.counts["EE"][:1]}
         object.__setattr__(generation.reference, "counts", counts)
 
-        with pytest.raises(CorruptError, match="not those that reference"):
+        with pytest.raises(CorruptError, match="the counts of its cells differ from reference"):
             invariants.verify(generation)
 
 
-suffixes = name_index.suffixes
+# The function of the writer, which tests replace.
+real_suffixes = name_index.suffixes
 
 
-def with_backwards(tri: str) -> Callable[..., object]:
-    right = orders_and_codes.permutations
+def reverse_order(tri: str) -> Callable[..., object]:
+    """A stand-in for the function `row_orders` of the writer, which gives the order `tri` reversed."""
+    row_orders = orders_and_codes.row_orders
 
-    def permutations(*given: Any) -> object:
-        return (orders := right(*given)) | {tri: orders[tri][::-1]}
+    def wrong_orders(*arguments: Any) -> object:
+        """The orders of the rows, one of them reversed."""
+        return (orders := row_orders(*arguments)) | {tri: orders[tri][::-1]}
 
-    return permutations
+    return wrong_orders
 
 
 @pytest.mark.parametrize(
     ("module", "function", "wrong", "fault"),
     [
         *(
-            (orders_and_codes, "permutations", with_backwards(tri), f"order {tri} does not follow")
+            (orders_and_codes, "row_orders", reverse_order(tri), f"order {tri} does not follow")
             for tri in ("ca_desc", "ca_asc", "capital_desc", "effectif_desc", "recent", "score")
         ),
         (orders_and_codes, "_least_ranks", lambda ranks: np.sort(ranks)[::-1], "the list of 62 in"),
-        (name_index, "fold", str.casefold, "the words of row . are not those of its names"),
-        (name_index, "sort_names", lambda *given: given[2][::-1], "order nom does not follow"),
-        (name_index, "suffixes", lambda words: suffixes(words)[::-1], "the suffixes of the words"),
+        (name_index, "fold", str.casefold, "the words of row . are not the words of its names"),
+        (name_index, "sort_names", lambda *arguments: arguments[2][::-1], "order nom does not follow"),
+        (name_index, "suffixes", lambda words: real_suffixes(words)[::-1], "the suffixes of the words"),
         (name_index, "fold_ids", lambda _: strings.pack("9876"), "identifiers are not in order"),
     ],
 )  # fmt: skip
@@ -322,53 +371,108 @@ def test_a_fault_of_the_writer_is_named(
     wrong: Callable[..., object],
     fault: str,
 ) -> None:
-    """The writer writes it again, so the comparison does not find it."""
+    """`verify` compares a shard with a second write. Here both have the fault, so another check must find it."""
     monkeypatch.setattr(format, "TOP_LEAST", 1)
     monkeypatch.setattr(module, function, wrong)
-    write_shard(tmp_path / "EE", "EE", FOUND)
+    write_shard(tmp_path / "EE", "EE", COMPANIES)
     with Shard(tmp_path / "EE") as shard, pytest.raises(CorruptError, match=fault):
         invariants.check(shard)
 
 
-@pytest.mark.parametrize("least", [0, 1, 1_024])
-def test_what_the_writer_writes_is_right(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(format, "HEAVY_LEAST", least)
+# Amounts as published and in euros. At a rate of 1.17, 100.5 is 117.585 euros: half a cent from two amounts in cents.
+GREATEST = (1_000_000.0, 1_170_000.0)
+
+
+@pytest.mark.parametrize(
+    ("amounts", "is_one_rate"),
+    [
+        ([GREATEST, (100.5, 117.58)], True),
+        ([GREATEST, (100.5, 117.59)], True),
+        ([GREATEST, (100.5, 117.57)], False),
+        ([GREATEST, (100.5, 117.60)], False),
+        # The rate itself comes from a rounded amount.
+        ([(-100.5, -117.58), (100.5, 117.59)], True),
+        ([(-100.5, -117.58), (100.5, 117.60)], False),
+        ([(-100.5, -117.60), (1.0, 1.17)], True),
+        ([(0.0, 0.0), (0.0, 0.0)], True),
+        ([(0.0, 0.0), (0.0, 0.01)], False),
+    ],
+)
+def test_amounts_in_euros_may_differ_by_half_a_cent_from_those_at_one_rate(
+    tmp_path: Path, amounts: list[tuple[float, float]], is_one_rate: bool
+) -> None:
+    companies = [
+        company("EE", str(number), "Lab", **total_assets(euros) | {"total_actif_last": published})
+        for number, (published, euros) in enumerate(amounts)
+    ]
+    write_shard(tmp_path / "EE", "EE", companies)
+    fault = pytest.raises(CorruptError, match="are not converted at one rate")
+    with Shard(tmp_path / "EE") as shard, nullcontext() if is_one_rate else fault:
+        invariants.check(shard)
+
+
+def test_suffixes_with_equal_beginnings_are_in_the_order_of_their_places(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dataset = [company("EE", "1", "z" * (format.SUFFIX_BYTES + 1))]
+    write_shard(tmp_path / "EE", "EE", dataset)
+    with Shard(tmp_path / "EE") as shard:
+        invariants.check(shard)
+    monkeypatch.setattr(name_index, "suffixes", swap_last_two)
+    write_shard(tmp_path / "EE", "EE", dataset)
+    with Shard(tmp_path / "EE") as shard, pytest.raises(CorruptError, match="do not ascend"):
+        invariants.check(shard)
+
+
+def swap_last_two(words: Texts) -> NDArray[np.uint32]:
+    """The places of suffixes in their order, except that the last two are exchanged, which is a fault of a shard."""
+    places = real_suffixes(words).copy()
+    places[-2:] = places[:-3:-1]
+    return places
+
+
+@pytest.mark.parametrize("heavy_least", [0, 1, 1_024])
+def test_shards_of_the_writer_break_no_invariant(
+    heavy_least: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(format, "HEAVY_LEAST", heavy_least)
 
     @given(companies(), st.booleans())
-    def check(found: list[Company], bits: bool) -> None:
+    def check(dataset: list[Company], as_bits: bool) -> None:
+        """Write a shard in which small sets are stored like large sets, and check it."""
         with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-            patch.setattr(row_sets, "_DENSE", 32 if bits else 0)
+            patch.setattr(row_sets, "_DENSE_FROM", 32 if as_bits else 0)
             patch.setattr(format, "TOP_LEAST", 3)
             patch.setattr(format, "TOP_ROWS", 2)
             patch.setattr(format, "HEADED_LEAST", 2)
             patch.setattr(format, "COUNTED_LEAST", 0)
             patch.setattr(format, "HEAD_ROWS", 2)
-            write_shard(Path(folder) / "EE", "EE", found)
+            write_shard(Path(folder) / "EE", "EE", dataset)
             with Shard(Path(folder) / "EE") as shard:
                 invariants.check(shard)
 
     check()
 
 
-def test_shards_are_checked_in_processes_and_each_is_told(tmp_path: Path) -> None:
-    """The first that is wrong is named, in whichever process."""
-    found = [company(iso2, "4", "Lab") for iso2 in ("EE", "FR", "LU")]
-    told: list[None] = []
-    with generation_files.load(tmp_path, publish(tmp_path, found)) as generation:
-        invariants.verify(generation, jobs=2, done=lambda: told.append(None))
-        assert len(told) == len(generation.shards) == 3
-        again: set[tuple[int, int]] = set()
-        invariants.verify(generation, again, jobs=2)
-        invariants.verify(generation, again, jobs=2, done=lambda: told.append(None))
-        assert len(again) == 3
-        assert len(told) == 6
+def test_shards_are_checked_in_processes_and_each_is_reported(tmp_path: Path) -> None:
+    """The first damaged shard is named, whichever process checked it."""
+    dataset = [company(iso2, "4", "Lab") for iso2 in ("EE", "FR", "LU")]
+    reports: list[None] = []
+    with generation_files.load(tmp_path, publish(tmp_path, dataset)) as generation:
+        invariants.verify(generation, jobs=2, done=lambda: reports.append(None))
+        assert len(reports) == len(generation.shards) == 3
+        checked_files: set[tuple[int, int]] = set()
+        invariants.verify(generation, checked_files, jobs=2)
+        invariants.verify(generation, checked_files, jobs=2, done=lambda: reports.append(None))
+        assert len(checked_files) == 3
+        assert len(reports) == 6
         path = generation.shards["FR"].path
     content = path.read_bytes()
     assert content.count(b"lab\n") == 1
     path.write_bytes(content.replace(b"lab\n", b"lac\n"))
     with (
         generation_files.load(tmp_path, path.parent.name) as generation,
-        pytest.raises(CorruptError, match=r"FR\.shard: word data is not that"),
+        pytest.raises(CorruptError, match=r"FR\.shard: word data differs from the records"),
     ):
         invariants.verify(generation, jobs=2)
 
@@ -378,16 +482,17 @@ def test_a_process_that_dies_while_it_checks_is_an_error(
 ) -> None:
     monkeypatch.setattr(invariants, "_check_file", _die)
     with (
-        generation_files.load(tmp_path, publish(tmp_path, FOUND)) as generation,
+        generation_files.load(tmp_path, publish(tmp_path, COMPANIES)) as generation,
         pytest.raises(GenerationError, match="fewer --jobs"),
     ):
         invariants.verify(generation, jobs=2)
 
 
 def _die(path: Path) -> None:
+    """End this process as a kill does."""
     os.kill(os.getpid(), signal.SIGKILL)
 
 
-def test_every_invariant_holds_in_what_the_writer_writes(tmp_path: Path) -> None:
-    with generation_files.load(tmp_path, publish(tmp_path, FOUND)) as generation:
+def test_every_invariant_holds_in_a_published_generation(tmp_path: Path) -> None:
+    with generation_files.load(tmp_path, publish(tmp_path, COMPANIES)) as generation:
         invariants.verify(generation)

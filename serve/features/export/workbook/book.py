@@ -1,6 +1,6 @@
-"""A workbook: its data are read, then its sheets are written in their order (F8).
+"""A workbook: the data are read, then the sheets are written in this order (F8).
 
-Ma liste (where a reader's list is asked for) · Intro · Périmètre, Par pays, Par secteur · Liste,
+Ma liste (in the export of a list) · Intro · Périmètre, Par pays, Par secteur · Liste,
 Contacts · Chiffres clés, Comptes (lignes), Index des comptes, one sheet per company with
 statements · Méthodologie, Journal
 """
@@ -25,32 +25,32 @@ from serve.features.export.workbook.labels import Labels
 from serve.features.export.workbook.sheet import Book, Sheet, naive_moment
 from shards.generations.generation_files import Generation
 
-# The sheets before and after those of the companies, by the names of their labels.
+# The sheets that every workbook has, by the names of their labels.
 FIXED: Final = ("intro", "scope", "countries", "sectors", "list", "contacts", "key_figures", "lines", "index",
                 "method", "log")  # fmt: skip
 
-# The colours of tabs, by the group of the sheet.
+# The colours of the tabs, by group of sheets.
 _TABS: Final = {"intro": "#1F3A5F", "scope": "#2E75B6", "list": "#548235", "comptes": "#BF9000",
                 "resources": "#7F7F7F"}  # fmt: skip
 
 
-# The sheets with the accounts of all companies, by the names of their labels.
-_SIDE_BY_SIDE: Final = {
+# The functions that write the lists of the statements of all companies, by the names of the labels of their sheets.
+_STATEMENT_LISTS: Final = {
     "key_figures": key_figures_sheet.write,
-    "lines": list_sheets.lines_sheet,
-    "index": list_sheets.index_sheet,
+    "lines": list_sheets.write_lines_sheet,
+    "index": list_sheets.write_index_sheet,
 }
 
 
 @dataclass(slots=True)
-class _Watch:
-    """A stopwatch for the steps; only the sheet Journal shows its figures."""
+class _Stopwatch:
+    """A stopwatch for the steps of an export; the sheet Journal shows the seconds of each step."""
 
     since: float = field(default_factory=perf_counter)
     seconds: dict[str, float] = field(default_factory=dict)
 
     def note(self, step: str) -> None:
-        """Record the time since the last step."""
+        """Record the time since the last step as the time of `step`."""
         now = perf_counter()
         self.seconds[step], self.since = now - self.since, now
 
@@ -68,10 +68,10 @@ def make(
         OSError: the disk is full.
         ShardError: the generation is damaged.
     """
-    watch = _Watch()
-    facets = export_data.find(generation, request)
+    watch = _Stopwatch()
+    facets = export_data.find_rows(generation, request)
     watch.note("searching")
-    data = export_data.read(generation, request, facets)
+    data = export_data.read_data(generation, request, facets)
     watch.note("reading")
     labels = Labels(request.lang)
     book = Book(path, temporary, _properties(request, labels), request.lang)
@@ -80,45 +80,81 @@ def make(
     return ExportResult(data.count, data.facets.total, len(data.comptes))
 
 
-def _write(book: Book, data: ExportData, labels: Labels, watch: _Watch) -> None:
+def _write(book: Book, data: ExportData, labels: Labels, watch: _Stopwatch) -> None:
+    """Write the sheets that the request and the plan call for, in their order.
+
+    `watch` records the time of the writing, which the last sheet (Journal) shows.
+    """
+    # The names of the statement sheets, by row of the file.
     comptes = data.sheets_of(labels(name) for name in (*FIXED, "own_list"))
     footer = f"{labels('title')} · {labels('version')} {data.request.folder.name}"
 
-    def sheet(name: str, tab: str, write: Callable[[Sheet], None]) -> None:
-        made = book.sheet(name, _TABS[tab])
-        write(made)
-        made.set_page(footer, pages_high=1 if tab == "intro" else 0)
+    def add_sheet(name: str, tab: str, write: Callable[[Sheet], None]) -> None:
+        """Add a sheet with the colour of the group `tab`, write it, and set its page."""
+        new_sheet = book.sheet(name, _TABS[tab])
+        write(new_sheet)
+        new_sheet.set_page(footer, pages_high=1 if tab == "intro" else 0)
 
     if data.request.own:
-        sheet(labels("own_list"), "list", lambda s: list_sheets.own_list(s, data, labels, comptes))
-    sheet(labels("intro"), "intro", lambda s: export_sheets.intro(s, data, labels, comptes))
-    sheet(labels("scope"), "scope", lambda s: export_sheets.scope(s, data, labels))
-    sheet(labels("countries"), "scope", lambda s: export_sheets.by_country(s, data, labels))
-    sheet(labels("sectors"), "scope", lambda s: export_sheets.by_sector(s, data, labels))
-    sheet(labels("list"), "list", lambda s: list_sheets.liste(s, data, labels, comptes))
-    sheet(labels("contacts"), "list", lambda s: list_sheets.contacts(s, data, labels))
+        add_sheet(
+            labels("own_list"),
+            "list",
+            lambda sheet: list_sheets.write_own_list_sheet(sheet, data, labels, comptes),
+        )
+    add_sheet(
+        labels("intro"),
+        "intro",
+        lambda sheet: export_sheets.write_intro_sheet(sheet, data, labels, comptes),
+    )
+    add_sheet(
+        labels("scope"), "scope", lambda sheet: export_sheets.write_scope_sheet(sheet, data, labels)
+    )
+    add_sheet(
+        labels("countries"),
+        "scope",
+        lambda sheet: export_sheets.write_country_sheet(sheet, data, labels),
+    )
+    add_sheet(
+        labels("sectors"),
+        "scope",
+        lambda sheet: export_sheets.write_sector_sheet(sheet, data, labels),
+    )
+    add_sheet(
+        labels("list"),
+        "list",
+        lambda sheet: list_sheets.write_list_sheet(sheet, data, labels, comptes),
+    )
+    add_sheet(
+        labels("contacts"),
+        "list",
+        lambda sheet: list_sheets.write_contacts_sheet(sheet, data, labels),
+    )
     companies = company_accounts.accounts_of_sheets(data, comptes)
-    for name, write in _SIDE_BY_SIDE.items():
-        sheet(
+    for name, write in _STATEMENT_LISTS.items():
+        add_sheet(
             labels(name), "comptes", partial(write, data=data, labels=labels, companies=companies)
         )
     for accounts in companies:
-        sheet(
+        add_sheet(
             accounts.sheet,
             "comptes",
             partial(statement_sheet.write, data=data, accounts=accounts, labels=labels),
         )
-    sheet(labels("method"), "resources", lambda s: export_sheets.methodology(s, data, labels))
+    add_sheet(
+        labels("method"),
+        "resources",
+        lambda sheet: export_sheets.write_methodology_sheet(sheet, data, labels),
+    )
     watch.note("writing")
-    sheet(
+    add_sheet(
         labels("log"),
         "resources",
-        lambda s: export_sheets.journal(s, data, labels, watch.seconds),
+        lambda sheet: export_sheets.write_journal_sheet(sheet, data, labels, watch.seconds),
     )
 
 
 def _properties(request: ExportRequest, labels: Labels) -> dict[str, object]:
-    """The document properties; the date is that of the data, so that equal requests give equal files."""
+    """The document properties. `created` is the publication of the data, so that equal requests give equal files."""
     return {
         "title": labels("title"),
         "subject": labels("subject"),

@@ -1,10 +1,10 @@
-"""The request and the result of an export, and its data, read from a generation before a cell is written.
+"""The request and the result of an export, and its data, which are read before the first cell is written.
 
-`ExportRequest` and `ExportResult` cross the pipe of a worker process. Equal requests give equal bytes except for the
-sheet Journal and its texts: it alone has `now`, `request_id` and timings. So only the stopwatch of `book.py` reads a
-clock in this package.
+`ExportRequest` and `ExportResult` cross the pipe of a worker process. Equal requests give equal bytes, except for the
+sheet Journal, the only sheet with `now`, `request_id` and timings, and the texts that Journal adds. So in this package
+only the stopwatch of `book.py` reads a clock.
 
-The first sheets refer to the last ones, so everything is read first: the counts of the scope, the rows of the file by
+The first sheets refer to the last ones, so all data are read first: the counts of the scope, the rows of the file by
 column, and the packed statements of the companies that get a sheet.
 """
 
@@ -28,28 +28,27 @@ from shards.codec.record import FIELDS
 from shards.generations.generation_files import Generation
 from shards.generations.reference import Reference
 from shards.query import Query
-from shards.reader.shard import Shard
+from shards.reader.shard import CompanyRow, Shard
 from shards.search.distribution import FacetCount, FacetRow, count_facets
-from shards.search.result_page import MergedRow
 from shards.search.search import ShardSet, records
 
-# Records per read.
+# The number of records in one read.
 _BATCH: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
 class ExportRequest:
-    """An export whose parameters were read and allowed.
+    """An export whose parameters were read and are allowed.
 
     Attributes:
         folder: the folder of the generation, DATA/<generation>.
-        published: when the generation was published (UTC).
-        ids_inconnus: the items of `ids` that name no company, None where it was not sent.
-        limit: rows at most, the plan's cap applied (F1).
+        published: the time when the generation was published (UTC).
+        ids_inconnus: the items of `ids` that name no company; None without `ids`.
+        limit: the largest number of rows, the limit of the plan included (F1).
         lang: fr or en (F11).
         missing: countries whose shards are damaged and stay closed.
-        own: the list whose companies these are, in whose order they come.
-        given: the parameters as the caller wrote them, for the Journal.
+        own: the customer's list; its companies are exported, in the order of the list.
+        parameters: the parameters as the caller wrote them, for the Journal.
     """
 
     folder: Path
@@ -58,7 +57,7 @@ class ExportRequest:
     limit: int
     lang: str
     plan: Plan
-    given: tuple[tuple[str, str], ...]
+    parameters: tuple[tuple[str, str], ...]
     request_id: str
     now: datetime
     ids_inconnus: tuple[str, ...] | None = None
@@ -69,7 +68,7 @@ class ExportRequest:
 
 @dataclass(frozen=True, slots=True)
 class ExportResult:
-    """The counts of a file: rows, companies in the whole scope, companies with their statements."""
+    """The counts of a file: its rows, the companies in the scope, the companies with statements in the file."""
 
     lignes: int
     total: int
@@ -82,12 +81,12 @@ class ExportData:
 
     Attributes:
         facets: the counts of the scope, and the rows of the file in its order.
-        columns: the values of each field of the companies in the file.
+        columns: the values of each field, for the companies in the file.
         places: the country and sector of each row.
-        groups: the sub-sector of each row, a NACE group.
+        groups: the code of the NACE group (sub-sector) of each row.
         assets: the total assets of each row in euros, None if unknown.
-        comptes: the statement lines as JSON, by row, of the rows that get a sheet.
-        sources: where the companies come from, of each country of the scope that has some.
+        comptes: the statement lines as JSON, by row, of the companies that get a sheet.
+        sources: the sources of each country that has companies in the scope.
     """
 
     request: ExportRequest
@@ -102,7 +101,7 @@ class ExportData:
 
     @property
     def count(self) -> int:
-        """The companies in the file."""
+        """The number of companies in the file."""
         return len(self.places)
 
     @property
@@ -111,34 +110,39 @@ class ExportData:
         return self.columns["ca_eur"]
 
     def left_out(self) -> Mapping[tuple[str, str], str]:
-        """The chosen companies of a list that the file does not describe, each with the label of the reason."""
+        """The chosen companies of a list that are not in the file, each with the name of a label, which says why.
+
+        `gone`: no longer in the registers; `beyond`: beyond the limit of rows; `unanswered`: its country is damaged.
+        """
         if self.request.own is None:
             return {}
-        described = set(zip(self.columns["iso2"], self.columns["id"], strict=True))
+        in_file = set(zip(self.columns["iso2"], self.columns["id"], strict=True))
         unknown = set(self.request.ids_inconnus or ())
         reasons = {}
         for company in {line.company for line in self.request.own.lines() if line.company}:
-            if company not in described:
-                label = "gone" if ":".join(company) in unknown else "beyond"
-                reasons[company] = "unanswered" if company[0] in self.request.missing else label
+            if company not in in_file:
+                reason = "gone" if ":".join(company) in unknown else "beyond"
+                reasons[company] = "unanswered" if company[0] in self.request.missing else reason
         return reasons
 
     def sheets_of(self, taken: Iterable[str]) -> dict[int, str]:
-        """The names of the statement sheets by row; none of them is in `taken` (F8)."""
+        """The names of the statement sheets by row of the file, all different from the names in `taken` (F8)."""
         countries, ids = self.columns["iso2"], self.columns["id"]
-        wanted = (f"{countries[row]} {ids[row]}" for row in self.comptes)
-        return dict(zip(self.comptes, sheet_names(wanted, taken), strict=True))
+        names = (f"{countries[row]} {ids[row]}" for row in self.comptes)
+        return dict(zip(self.comptes, sheet_names(names, taken), strict=True))
 
 
-def find(generation: Generation, request: ExportRequest) -> FacetCount:
-    """Count the companies of the scope, and select the rows of the file; those of a list are in its order."""
+def find_rows(generation: Generation, request: ExportRequest) -> FacetCount:
+    """Count the companies of the scope and select the rows of the file; a list keeps its own order."""
     if request.own is None:
         return count_facets(generation.shards, request.query, limit=request.limit)
     shards = generation.shards
     companies = dict.fromkeys(line.company for line in request.own.lines() if line.company)
+    # All companies of the list are found first and limited last, because the search has another order than the list.
     facets = count_facets(shards, request.query, limit=max(1, len(companies)))
+    # The position of each company in the list.
     places = {
-        MergedRow(iso2, row): place
+        CompanyRow(iso2, row): place
         for place, (iso2, identifier) in enumerate(companies)
         if iso2 in shards and (row := shards[iso2].find(identifier)) is not None
     }
@@ -146,8 +150,8 @@ def find(generation: Generation, request: ExportRequest) -> FacetCount:
     return replace(facets, rows=tuple(ordered[: request.limit]))
 
 
-def read(generation: Generation, request: ExportRequest, facets: FacetCount) -> ExportData:
-    """Read the rows that `facets` selected, and their statements."""
+def read_data(generation: Generation, request: ExportRequest, facets: FacetCount) -> ExportData:
+    """Read the rows selected by `facets`, and their statements."""
     shards = generation.shards
     cells = [shards[iso2].cell_at(row) for iso2, row in facets.rows]
     return ExportData(
@@ -164,58 +168,67 @@ def read(generation: Generation, request: ExportRequest, facets: FacetCount) -> 
 
 
 def sources_of(generation: Generation, facets: FacetCount) -> Sequence[CountrySources]:
-    """The sources of the countries of the scope that have companies there."""
-    found = {place.iso2 for place in facets.counts}
-    return [one for one in country_sources.read(generation).values() if one.iso2 in found]
+    """The sources of the countries that have companies in the scope."""
+    countries = {place.iso2 for place in facets.counts}
+    return [
+        country
+        for country in country_sources.read(generation).values()
+        if country.iso2 in countries
+    ]
 
 
 def company_json(
-    shards: Mapping[str, Shard], rows: Iterable[MergedRow], *, coordonnees: bool
+    shards: Mapping[str, Shard], rows: Iterable[CompanyRow], *, coordonnees: bool
 ) -> Iterator[bytes]:
     """The companies of `rows` as JSON; contact fields are null without the right to them (§2.1)."""
-    for iso2, run in groupby(rows, key=lambda row: row.iso2):
-        wanted = [row for _, row in run]
-        for start in range(0, len(wanted), _BATCH):
-            batch = wanted[start : start + _BATCH]
+    for iso2, country_rows in groupby(rows, key=lambda row: row.iso2):
+        row_numbers = [row for _, row in country_rows]
+        for start in range(0, len(row_numbers), _BATCH):
+            batch = row_numbers[start : start + _BATCH]
             yield from shards[iso2].records(batch, coordonnees=coordonnees)
 
 
 def _columns(
-    base: ShardSet, rows: Sequence[MergedRow], *, coordonnees: bool
+    base: ShardSet, rows: Sequence[CompanyRow], *, coordonnees: bool
 ) -> dict[str, list[Any]]:
-    found: dict[str, list[Any]] = {name: [] for name in FIELDS}
+    """The values of each field, for all `rows`."""
+    columns: dict[str, list[Any]] = {name: [] for name in FIELDS}
     for start in range(0, len(rows), _BATCH):
         joined = records(base, rows[start : start + _BATCH], coordonnees=coordonnees)
-        parts = zip(*(known.values() for known in record.companies(joined)), strict=True)
-        for column, part in zip(found.values(), parts, strict=True):
-            column += part
-    return found
+        batch_columns = zip(
+            *(company.values() for company in record.companies(joined)), strict=True
+        )
+        for column, batch_column in zip(columns.values(), batch_columns, strict=True):
+            column += batch_column
+    return columns
 
 
-def _assets(shards: Mapping[str, Shard], rows: Sequence[MergedRow]) -> list[float | None]:
-    """The total assets of `rows` in euros; one look into each shard."""
+def _assets(shards: Mapping[str, Shard], rows: Sequence[CompanyRow]) -> list[float | None]:
+    """The total assets of `rows` in euros, with one read per shard."""
+    # The positions in `rows` of the companies of each country.
     places: dict[str, list[int]] = {}
     for place, row in enumerate(rows):
         places.setdefault(row.iso2, []).append(place)
-    found: list[float | None] = [None] * len(rows)
-    for iso2, own in places.items():
-        euros = shards[iso2].actifs_eur([rows[place].row for place in own])
-        for place, value in zip(own, euros, strict=True):
-            found[place] = value
-    return found
+    assets: list[float | None] = [None] * len(rows)
+    for iso2, shard_places in places.items():
+        euros = shards[iso2].actifs_eur([rows[place].row for place in shard_places])
+        for place, value in zip(shard_places, euros, strict=True):
+            assets[place] = value
+    return assets
 
 
 def statements(
-    generation: Generation, request: ExportRequest, rows: Sequence[MergedRow]
+    generation: Generation, request: ExportRequest, rows: Sequence[CompanyRow]
 ) -> Iterator[tuple[int, bytes]]:
-    """The first rows with statements, as many as the plan allows (F7): the index in the file, and the lines as JSON."""
-    found = _with_statements(generation.shards, rows)
-    return islice(found, rights.file_statements(request.plan))
+    """The index and the statement lines (JSON) of the first rows with statements, as many as the plan allows (F7)."""
+    with_statements = _rows_with_statements(generation.shards, rows)
+    return islice(with_statements, rights.file_statements(request.plan))
 
 
-def _with_statements(
-    shards: Mapping[str, Shard], rows: Sequence[MergedRow]
+def _rows_with_statements(
+    shards: Mapping[str, Shard], rows: Sequence[CompanyRow]
 ) -> Iterator[tuple[int, bytes]]:
+    """The index and the statement lines (JSON) of each row with statements."""
     for place, (iso2, row) in enumerate(rows):
         lines = shards[iso2].comptes(row)
         if lines is not None and lines != b"[]":

@@ -1,5 +1,5 @@
-// A list, matched in pieces with progress; a file that is dropped on the form.
-// The server reads and keeps the list: this only sends, waits, and opens the page of the list.
+// Matches a list in pieces, with progress, and takes a file that is dropped on the form.
+// The server reads and stores the list; the script sends the pieces, waits, and opens the page of the list.
 "use strict";
 (() => {
   const form = document.querySelector("#liste");
@@ -26,7 +26,7 @@
     for (const old of document.querySelectorAll("#compris, .alert, .partial")) old.remove();
   };
 
-  // The lines that were matched before a limit was reached are kept.
+  // Link to the list with the lines that were matched before a limit was reached.
   const offer = (list) => {
     const link = Object.assign(document.createElement("a"), {
       href: list, textContent: form.dataset.partial });
@@ -36,7 +36,7 @@
   };
 
   const match = async () => {
-    const columns = [...document.querySelectorAll("#compris select")].map((one) => [one.name, one.value]);
+    const columns = [...document.querySelectorAll("#compris select")].map((select) => [select.name, select.value]);
     const file = $("#fichier").files[0]?.name ?? "";
     let [done, list] = [0, ""];
     const progress = $("#avancement");
@@ -56,8 +56,8 @@
         for (const [name, value] of columns) fields.set(name, value);
         const found = await send(fields);
         if (!found.list) {
-          if ($("#choix", found.page)) return document.body.replaceWith(found.page.body); // kept nowhere
-          say($(".alert, main h1", found.page)); // a limit is reached, say
+          if ($("#choix", found.page)) return document.body.replaceWith(found.page.body); // no list was stored
+          say($(".alert, main h1", found.page)); // for example, a limit is reached
           if (list) offer(list);
           return;
         }
@@ -117,5 +117,5 @@
     event.preventDefault();
     $("#fichier").files = event.dataTransfer.files;
   });
-  for (const one of document.querySelectorAll(".scripted")) one.hidden = false;
+  for (const part of document.querySelectorAll(".scripted")) part.hidden = false;
 })();

@@ -1,5 +1,5 @@
-// What makes the pages quicker, and nothing that they need: searches in place, proposals while typing, counts of
-// filters that follow what is chosen, figures that come after the rows, a field to find a sector, buttons that copy.
+// The pages work without this script. It adds searches without a reload, proposals while typing, counts of filters that
+// follow the chosen options, figures that load after the rows, a field to find a sector, and copy buttons.
 "use strict";
 (() => {
   const $ = (selector, within = document) => within.querySelector(selector);
@@ -18,7 +18,7 @@
 
   // -- searches in place --
 
-  // The parameters of the form that say something, lists as one value: a short address.
+  // A short address: only parameters with a value, each list as one value.
   const address = (form) => {
     const values = new Map();
     for (const [name, value] of new FormData(form)) {
@@ -37,7 +37,7 @@
     results.setAttribute("aria-busy", "true");
     try {
       const found = await page(url, asking.signal);
-      if (!$("#resultats", found)) return void location.assign(url); // a limit is reached, say
+      if (!$("#resultats", found)) return void location.assign(url); // for example, a limit is reached
       if (remember) history.pushState(null, "", url);
       shown = here();
       document.title = found.title;
@@ -127,7 +127,7 @@
     });
   };
 
-  // -- the filters: their counts follow what is chosen, sub-sectors follow the sectors --
+  // -- filters: counts follow the chosen options, sub-sectors follow the sectors --
 
   const chosen = (name) => all(`input[name=${name}]:checked`).map((box) => box.value);
 
@@ -149,10 +149,10 @@
         $("b", box.parentElement).textContent = text;
         box.closest("li").classList.toggle("zero", text === "0");
       }
-    const sections = new Map(all("#choix .options summary", found).map((one) =>
-      [$("span", one).textContent, $("b", one).textContent]));
-    for (const one of all("#filtres .options summary"))
-      $("b", one).textContent = sections.get($("span", one).textContent) ?? "";
+    const sections = new Map(all("#choix .options summary", found).map((summary) =>
+      [$("span", summary).textContent, $("b", summary).textContent]));
+    for (const summary of all("#filtres .options summary"))
+      $("b", summary).textContent = sections.get($("span", summary).textContent) ?? "";
     renew("sous_secteur", found);
     if ($("#filtres[data-uncounted]")) renew("pays", found);
     delete $("#filtres").dataset.uncounted;
@@ -160,7 +160,7 @@
       item.closest("details").previousElementSibling.append(item);
   };
 
-  // The options of a filter, as counted now; ticks and focus stay.
+  // Replace the options of a filter by the newly counted ones; ticks and focus stay.
   const renew = (name, found) => {
     const ticked = new Set(chosen(name));
     const fresh = $(`#choix [data-list=${name}]`, found);
@@ -185,7 +185,7 @@
     field.hidden = false;
   };
 
-  // -- what has to be done again when a part was replaced --
+  // -- repeated whenever a part was replaced --
 
   const enliven = () => {
     for (const button of all(".copy, [data-print]")) button.hidden = false;

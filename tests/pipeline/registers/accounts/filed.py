@@ -1,7 +1,8 @@
-"""Imported excerpts, and small instances for the rules that no excerpt shows."""
+"""Imports of accounts, and small XBRL instances for rules that no excerpt shows."""
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 import polars as pl
 
@@ -11,26 +12,35 @@ from seeds import TABLES
 RAW = TABLES / "raw"
 
 
-def imported(source: str, files: list[Path], out: Path) -> tuple[importing.Report, pl.DataFrame]:
-    """The report of an import and the rows it wrote."""
+class ImportedAccounts(NamedTuple):
+    """The report of an import of accounts, and the statement lines that the import wrote."""
+
+    report: importing.Report
+    lines: pl.DataFrame
+
+
+def import_accounts(source: str, files: list[Path], out: Path) -> ImportedAccounts:
+    """Import published accounts of `source` into the folder `out`."""
     report = importing.run(source, files, out)
-    return report, pl.read_parquet(out / report.output)
+    return ImportedAccounts(report, pl.read_parquet(out / report.output))
 
 
-def values(lines: pl.DataFrame, identifier: str, exercice: int, etat: str) -> dict[str, float]:
-    """The lines of one statement, by code, in their order."""
-    own = lines.filter(
+def statement_values(
+    lines: pl.DataFrame, identifier: str, exercice: int, etat: str
+) -> dict[str, float]:
+    """The amounts of one statement of a company and year, by code of the line, in their order."""
+    statement = lines.filter(
         pl.col("id") == identifier, pl.col("exercice") == exercice, pl.col("etat") == etat
     )
-    return dict(own.select("code", "valeur").rows())
+    return dict(statement.select("code", "valeur").rows())
 
 
-def instance(
+def instance_xml(
     facts: str, *, number: str = "24256790", day: str = "2024-12-31", dimensions: str = ""
 ) -> str:
-    """An XBRL instance with a context `c` for the instant `day`, `p` for the year that it ends.
+    """An XBRL instance with the context `c` for `day`, and the context `p` for the year that ends on that day.
 
-    `g` is `p` with the `dimensions`. Units are EUR, `n` (a pure number).
+    The context `g` is `p` with members of `dimensions`. The units are `EUR` and `n`, a number without a currency.
     """
     entity = f'<entity><identifier scheme="s">{number}</identifier></entity>'
     year = f"<startDate>{day[:4]}-01-01</startDate><endDate>{day}</endDate>"
@@ -48,12 +58,12 @@ def instance(
     )
 
 
-def counts(report: importing.Report) -> Mapping[str, object]:
-    """What became of the accounts."""
-    found = report.counts
+def outcome_counts(report: importing.Report) -> Mapping[str, object]:
+    """The numbers of accounts that were read, kept, dropped and rejected, the last two by reason."""
+    row_counts = report.counts
     return {
-        "read": found.read,
-        "kept": found.kept,
-        "dropped": dict(found.dropped),
-        "rejected": dict(found.rejected),
+        "read": row_counts.read,
+        "kept": row_counts.kept,
+        "dropped": dict(row_counts.dropped),
+        "rejected": dict(row_counts.rejected),
     }

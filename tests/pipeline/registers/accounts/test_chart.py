@@ -7,23 +7,23 @@ import pytest
 from pipeline.canonical import InputError
 from pipeline.registers.accounts import chart
 
-HEAD = "code,etat,parent,ordre,libelle_fr,libelle_en,somme,genre\n"
-DEBTS = "Debts,bilan_passif,,10,Dettes,Debts,,montant\n"
+HEADER = "code,etat,parent,ordre,libelle_fr,libelle_en,somme,genre\n"
+DEBTS_ROW = "Debts,bilan_passif,,10,Dettes,Debts,,montant\n"
 
 
-def test_every_line_of_the_chart_has_both_labels_and_a_part_says_whose_it_is() -> None:
-    lines = chart.load()
+def test_every_line_has_a_french_and_an_english_label_and_a_part_names_its_whole() -> None:
+    lines = chart.load_lines()
 
     assert all(line.libelle_fr and line.libelle_en for line in lines.values())
     assert lines["TaxationIncludingDeferredTaxation"].parent == "ProvisionsForLiabilities"
-    assert lines["RecoverableValue-addedTax"].as_part == "dont TVA à récupérer"
+    assert lines["RecoverableValue-addedTax"].label_below_parent == "dont TVA à récupérer"
 
 
 @pytest.mark.parametrize(
     ("row", "message"),
     [
         ("Loans,bilan,,20,Emprunts,Loans,,montant", "etat 'bilan'"),
-        ("Debts,bilan_passif,,20,Emprunts,Loans,,montant", "Debts has the code or the place"),
+        ("Debts,bilan_passif,,20,Emprunts,Loans,,montant", "Debts has the code or place"),
         ("Loans,bilan_passif,,10,Emprunts,Loans,,montant", "place of Debts"),
         ("Loans,bilan_passif,,1000,Emprunts,Loans,,montant", "are for group accounts"),
         ("DebtsConsolidated,bilan_passif,,20,Emprunts,Loans,,montant", "are for group accounts"),
@@ -36,15 +36,15 @@ def test_every_line_of_the_chart_has_both_labels_and_a_part_says_whose_it_is() -
         ),
         (
             "Tax,bilan_passif,,20,Impôts,Tax,,montant\nLoans,bilan_passif,Debts,30,Emprunts,Loans,,montant",
-            "Tax stands between Loans and Debts",
+            "Tax is between Loans and Debts",
         ),
     ],
 )
-def test_a_chart_that_cannot_be_read_as_one_is_refused(
+def test_a_chart_whose_rows_contradict_each_other_or_its_rules_is_refused(
     tmp_path: Path, row: str, message: str
 ) -> None:
     path = tmp_path / "postes.csv"
-    path.write_text(f"{HEAD}{DEBTS}{row}\n")
+    path.write_text(f"{HEADER}{DEBTS_ROW}{row}\n")
 
     with pytest.raises(InputError, match=message):
-        chart.load(path)
+        chart.load_lines(path)

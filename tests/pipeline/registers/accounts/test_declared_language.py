@@ -1,4 +1,4 @@
-"""The `[statements]` of a declaration: what it must say, and the errors that name the place."""
+"""The `[statements]` of a declaration: its required keys, and errors that name the place."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ from pipeline.canonical import InputError
 from pipeline.registers.toml import declaration, declaration_reader
 from pipeline.registers.toml.declaration import Declaration, DeclarationError
 
-TOML = """
+DECLARATION = """
 main = "comptes"
 [file.comptes]
 used = ["id", "fin", "ca", "groupe"]
@@ -23,8 +23,9 @@ values = "ca"
 CSV = "id,fin,ca,groupe\n1,2020-12-31,5,C\n"
 
 
-def _declared(tmp_path: Path, toml: str) -> Declaration:
-    path = tmp_path / "fr-ratios.toml"  # the elements are those of this source
+def _read_declaration(tmp_path: Path, toml: str) -> Declaration:
+    """The declaration with this text, as of the source `fr-ratios`."""
+    path = tmp_path / "fr-ratios.toml"  # the name gives the source, whose elements are mapped
     path.write_text(toml, encoding="utf-8")
     return declaration.read(path)
 
@@ -32,22 +33,22 @@ def _declared(tmp_path: Path, toml: str) -> Declaration:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("close =", "# close =", r"\[statements.close\]: is missing; add it"),
+        ("close =", "# close =", r"\[statements.close\]: missing; add it"),
         (
             'values = "ca"',
             "",
-            r"\[statements\]: the amounts have no place; name `element` and `value`",
+            r"\[statements\]: the amounts have no column; name `element` and `value`",
         ),
-        ('values = "ca"', 'element = "ca"', r"\[statements\]: the amounts have no place"),
-        ('values = "ca"', 'values = "ca"\nyear = "fin"', r"\[statements.year\]: no such key"),
-        ("[statements]", "[columns]\nid = 'id'\n[statements]", r"\[columns\]: stands beside"),
+        ('values = "ca"', 'element = "ca"', r"\[statements\]: the amounts have no column"),
+        ('values = "ca"', 'values = "ca"\nyear = "fin"', r"\[statements.year\]: unknown key"),
+        ("[statements]", "[columns]\nid = 'id'\n[statements]", r"\[columns\]: is given with"),
     ],
 )
 def test_a_declaration_of_accounts_that_says_too_little_or_too_much_is_refused(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
     with pytest.raises(DeclarationError, match=message):
-        _declared(tmp_path, TOML.replace(old, new))
+        _read_declaration(tmp_path, DECLARATION.replace(old, new))
 
 
 @pytest.mark.parametrize(
@@ -69,7 +70,7 @@ def test_a_declaration_of_accounts_that_says_too_little_or_too_much_is_refused(
 def test_a_declaration_that_does_not_fit_its_files_is_named(
     tmp_path: Path, old: str, new: str, message: str
 ) -> None:
-    declared = _declared(tmp_path, TOML.replace(old, new))
+    declared = _read_declaration(tmp_path, DECLARATION.replace(old, new))
     file = tmp_path / "comptes.csv"
     file.write_text(CSV, encoding="utf-8")
 
@@ -81,8 +82,8 @@ def test_an_element_that_is_not_mapped_is_counted_by_its_name(tmp_path: Path) ->
     file = tmp_path / "comptes.csv"
     file.write_text(CSV, encoding="utf-8")
 
-    found = declaration_reader.read(_declared(tmp_path, TOML), [file], tmp_path)
+    reading = declaration_reader.read(_read_declaration(tmp_path, DECLARATION), [file], tmp_path)
 
-    assert found.kept.collect().is_empty()
-    assert found.counts.noted == {"postes inconnus": 1}
-    assert found.counts.examples == {"postes inconnus": ("ca (1)",)}
+    assert reading.kept.collect().is_empty()
+    assert reading.counts.noted == {"postes inconnus": 1}
+    assert reading.counts.examples == {"postes inconnus": ("ca (1)",)}

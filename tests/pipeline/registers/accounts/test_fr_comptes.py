@@ -1,4 +1,4 @@
-"""French accounts in the layout of the RNE; no real deposit is bundled, the boxes are the forms'."""
+"""French accounts in the layout of the RNE: invented deposits, with codes of boxes as in the official forms."""
 
 import json
 import zipfile
@@ -9,13 +9,17 @@ import polars as pl
 import pytest
 
 from pipeline.canonical import InputError
-from tests.pipeline.registers.accounts.filed import counts, imported, values
+from tests.pipeline.registers.accounts.filed import (
+    import_accounts,
+    outcome_counts,
+    statement_values,
+)
 
 SIREN = "552059024"
 
 
 def box(code: str, **amounts: int | str) -> dict[str, str]:
-    """A box as published: 15 digits, the sign first."""
+    """A box with its amounts m1 to m4 as published: 15 digits, a minus sign first. Texts stay unchanged."""
     return {"code": code} | {
         name: f"{'-' if value < 0 else ''}{abs(value):015}" if isinstance(value, int) else value
         for name, value in amounts.items()
@@ -23,8 +27,11 @@ def box(code: str, **amounts: int | str) -> dict[str, str]:
 
 
 def deposit(*pages: list[dict[str, str]], **changed: Any) -> dict[str, Any]:
-    """A deposit of 2023; keywords change its head."""
-    usual = {
+    """A public deposit of 2023 with these pages of boxes.
+
+    `changed` replaces values of the deposit; `months` is the length of its fiscal year.
+    """
+    usual_values = {
         "siren": SIREN,
         "denomination": "SOCIÉTÉ D'ESSAI",
         "dateDepot": "2024-06-30",
@@ -35,13 +42,16 @@ def deposit(*pages: list[dict[str, str]], **changed: Any) -> dict[str, Any]:
         "deleted": False,
     }
     months = changed.pop("months", "12")
-    keyed = [{"numero": at, "liasses": boxes} for at, boxes in enumerate(pages, start=1)]
-    head = {"codeDevise": "EUR", "dureeExerciceN": months}
-    bilan = {"identite": head, "detail": {"pages": keyed}}
-    return usual | {"bilanSaisi": {"bilan": bilan}} | changed
+    numbered_pages = [
+        {"numero": number, "liasses": boxes} for number, boxes in enumerate(pages, start=1)
+    ]
+    identity = {"codeDevise": "EUR", "dureeExerciceN": months}
+    bilan = {"identite": identity, "detail": {"pages": numbered_pages}}
+    return usual_values | {"bilanSaisi": {"bilan": bilan}} | changed
 
 
-FULL = [
+# The pages of a full form and of a simplified form; m1 to m4 are the columns of a page.
+FULL_FORM = [
     [
         box("AF", m1=90, m2=40, m3=50, m4=60),
         box("AH", m1=30, m3=30, m4=30),
@@ -59,22 +69,30 @@ FULL = [
     [box("HK", m1=0, m2=3), box("HN", m1=-20, m2=9)],
     [box("YP", m1=12)],
 ]
-SIMPLIFIED = [
+SIMPLIFIED_FORM = [
     [box("044", m1=70, m2=20, m3=50, m4=60), box("110", m1=120, m2=20, m3=100, m4=110)],
     [box("210", m1=10, m2=8), box("218", m1=5), box("232", m1=99, m2=80), box("310", m1=2, m2=1)],
 ]
 
 
-def published(path: Path, *deposits: dict[str, Any]) -> Path:
+def pages_numbered(number: Any) -> dict[str, Any]:
+    """The data of a form with one page, that of the turnover, with this number."""
+    return {"bilan": {"detail": {"pages": [{"numero": number, "liasses": [box("FJ", m3=700)]}]}}}
+
+
+def write_stock(path: Path, *deposits: dict[str, Any]) -> Path:
+    """Write a zip of the stock (the published archive of filings) with these deposits to `path`; returns the path."""
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("stock_000001.json", json.dumps(deposits))
     return path
 
 
-def test_each_page_of_the_full_form_has_its_own_column_of_the_year(tmp_path: Path) -> None:
-    _, lines = imported("fr-comptes", [published(tmp_path / "c.zip", deposit(*FULL))], tmp_path)
+def test_the_amounts_of_the_full_form_are_in_the_columns_of_their_pages(tmp_path: Path) -> None:
+    _, lines = import_accounts(
+        "fr-comptes", [write_stock(tmp_path / "c.zip", deposit(*FULL_FORM))], tmp_path
+    )
 
-    assert values(lines, SIREN, 2023, "bilan_actif") == {
+    assert statement_values(lines, SIREN, 2023, "bilan_actif") == {
         "IntangibleAssets": 80.0,
         "Goodwill": 30.0,
         "ConcessionsPatentsLicences": 50.0,
@@ -83,8 +101,8 @@ def test_each_page_of_the_full_form_has_its_own_column_of_the_year(tmp_path: Pat
         "TradeDebtorsTradeReceivables": 20.0,
         "TotalAssets": 100.0,
     }
-    assert values(lines, SIREN, 2023, "bilan_passif")["Equity"] == -60.0
-    assert values(lines, SIREN, 2023, "compte_resultat") == {
+    assert statement_values(lines, SIREN, 2023, "bilan_passif")["Equity"] == -60.0
+    assert statement_values(lines, SIREN, 2023, "compte_resultat") == {
         "TurnoverRevenue": 1000.0,
         "StaffCostsEmployeeBenefitsExpense": 280.0,
         "WagesSalaries": 200.0,
@@ -93,74 +111,116 @@ def test_each_page_of_the_full_form_has_its_own_column_of_the_year(tmp_path: Pat
         "TaxTaxCreditOnProfitOrLossOnOrdinaryActivities": 0.0,
         "ProfitLoss": -20.0,
     }
-    assert values(lines, SIREN, 2022, "compte_resultat")["TurnoverRevenue"] == 900.0
-    assert values(lines, SIREN, 2022, "bilan_actif")["TotalAssets"] == 100.0
+    assert statement_values(lines, SIREN, 2022, "compte_resultat")["TurnoverRevenue"] == 900.0
+    assert statement_values(lines, SIREN, 2022, "bilan_actif")["TotalAssets"] == 100.0
 
 
 def test_the_turnover_of_a_simplified_form_is_the_sum_of_its_sales(tmp_path: Path) -> None:
-    file = published(tmp_path / "s.zip", deposit(*SIMPLIFIED, typeBilan="S"))
-    _, lines = imported("fr-comptes", [file], tmp_path)
+    file = write_stock(tmp_path / "s.zip", deposit(*SIMPLIFIED_FORM, typeBilan="S"))
+    _, lines = import_accounts("fr-comptes", [file], tmp_path)
 
-    found = values(lines, SIREN, 2023, "compte_resultat")
-    assert (found["TurnoverRevenue"], found["OperatingIncome"]) == (15.0, 99.0)
-    assert values(lines, SIREN, 2022, "compte_resultat")["TurnoverRevenue"] == 8.0
-    assert values(lines, SIREN, 2023, "bilan_actif")["TotalAssets"] == 100.0
+    by_code = statement_values(lines, SIREN, 2023, "compte_resultat")
+    assert (by_code["TurnoverRevenue"], by_code["OperatingIncome"]) == (15.0, 99.0)
+    assert statement_values(lines, SIREN, 2022, "compte_resultat")["TurnoverRevenue"] == 8.0
+    assert statement_values(lines, SIREN, 2023, "bilan_actif")["TotalAssets"] == 100.0
     label = lines.filter(pl.col("code") == "TurnoverRevenue")["libelle"]
     assert set(label) == {"Chiffre d'affaires (calculé)"}
 
 
-def test_consolidated_accounts_are_those_of_the_group(tmp_path: Path) -> None:
+def test_consolidated_accounts_have_the_codes_of_group_accounts(tmp_path: Path) -> None:
     pages = [[], [], [box("FJ", m3=25287000, m4=1)], [box("R6", m1=4), box("R8", m1=3)]]
-    file = published(tmp_path / "k.zip", deposit(*pages, typeBilan="K"), deposit(*FULL))
-    _, lines = imported("fr-comptes", [file], tmp_path)
+    file = write_stock(tmp_path / "k.zip", deposit(*pages, typeBilan="K"), deposit(*FULL_FORM))
+    _, lines = import_accounts("fr-comptes", [file], tmp_path)
 
-    found = values(lines, SIREN, 2023, "compte_resultat")
-    assert (found["TurnoverRevenue"], found["TurnoverRevenueConsolidated"]) == (1000.0, 25287000.0)
-    assert found["ProfitLossConsolidated"] == 3.0
+    by_code = statement_values(lines, SIREN, 2023, "compte_resultat")
+    assert (by_code["TurnoverRevenue"], by_code["TurnoverRevenueConsolidated"]) == (
+        1000.0,
+        25287000.0,
+    )
+    assert by_code["ProfitLossConsolidated"] == 3.0
 
 
 @pytest.mark.parametrize(
-    ("months", "closing", "before"),
+    ("months", "closing", "year_before"),
     [("12", "2023-12-31", 2022), ("18", "2023-06-30", 2021), ("06", "2023-12-31", 2023)],
 )
-def test_the_year_before_closed_as_many_months_earlier_as_the_year_has(
-    tmp_path: Path, months: str, closing: str, before: int
+def test_the_previous_closing_date_is_earlier_by_the_months_of_the_fiscal_year(
+    tmp_path: Path, months: str, closing: str, year_before: int
 ) -> None:
-    account = deposit(*FULL, months=months, dateCloture=closing)
-    _, lines = imported("fr-comptes", [published(tmp_path / "c.zip", account)], tmp_path)
+    changed_deposit = deposit(*FULL_FORM, months=months, dateCloture=closing)
+    _, lines = import_accounts(
+        "fr-comptes", [write_stock(tmp_path / "c.zip", changed_deposit)], tmp_path
+    )
 
-    # Of two closings in one calendar year the later one counts.
-    assert set(lines["exercice"]) == {before, 2023}
+    # The later of two closings in a calendar year counts, so the case of six months gives only 2023.
+    assert set(lines["exercice"]) == {year_before, 2023}
 
 
 @pytest.mark.parametrize(
-    ("account", "dropped", "rejected"),
+    ("unusable_deposit", "dropped", "rejected"),
     [
-        (deposit(*FULL, confidentiality="Confidentiel"), {"comptes confidentiels": 1}, {}),
-        (deposit(*FULL, deleted=True), {"dépôt supprimé": 1}, {}),
-        (deposit(*FULL, typeBilan="B"), {}, {"type de bilan inconnu": 1}),
-        (deposit(*FULL, dateCloture="31/12/2023"), {}, {"date de clôture absente": 1}),
+        (deposit(*FULL_FORM, confidentiality="Confidentiel"), {"comptes confidentiels": 1}, {}),
+        (deposit(*FULL_FORM, deleted=True), {"dépôt supprimé": 1}, {}),
+        (deposit(*FULL_FORM, deleted="True"), {"dépôt supprimé": 1}, {}),
+        (deposit(*FULL_FORM, deleted="peut-être"), {}, {"structure inattendue": 1}),
+        (deposit(bilanSaisi=pages_numbered("trois")), {}, {"nombre illisible": 1}),
+        (deposit(bilanSaisi=pages_numbered(None)), {}, {"nombre illisible": 1}),
+        (deposit(*FULL_FORM, typeBilan="B"), {}, {"type de bilan inconnu": 1}),
+        (deposit(*FULL_FORM, dateCloture="31/12/2023"), {}, {"date de clôture absente": 1}),
         (deposit(), {}, {"dépôt sans page saisie": 1}),
         (deposit([box("CO", m3="O00000000000100")]), {}, {"nombre illisible": 1}),
-        (deposit(*FULL, siren=""), {}, {"numéro de société absent": 1}),
-        (deposit(*FULL, bilanSaisi="texte"), {}, {"structure inattendue": 1}),
-        (deposit(*FULL, months="999999"), {}, {"structure inattendue": 1}),
+        (deposit(*FULL_FORM, siren=""), {}, {"numéro de société absent": 1}),
+        (deposit(*FULL_FORM, bilanSaisi="texte"), {}, {"structure inattendue": 1}),
+        (deposit(*FULL_FORM, months="999999"), {}, {"structure inattendue": 1}),
         (["a list"], {}, {"structure inattendue": 1}),
     ],
 )
-def test_a_deposit_that_gives_nothing_does_not_stop_the_others(
-    tmp_path: Path, account: dict[str, Any], dropped: dict[str, int], rejected: dict[str, int]
+def test_an_unusable_deposit_does_not_stop_the_import_of_the_next(
+    tmp_path: Path,
+    unusable_deposit: dict[str, Any],
+    dropped: dict[str, int],
+    rejected: dict[str, int],
 ) -> None:
-    file = published(tmp_path / "stock.zip", account, deposit(*FULL, siren="732829320"))
-    report, lines = imported("fr-comptes", [file], tmp_path / "out")
+    file = write_stock(
+        tmp_path / "stock.zip", unusable_deposit, deposit(*FULL_FORM, siren="732829320")
+    )
+    report, lines = import_accounts("fr-comptes", [file], tmp_path / "out")
 
-    assert counts(report) == {"read": 2, "kept": 1, "dropped": dropped, "rejected": rejected}
+    assert outcome_counts(report) == {
+        "read": 2,
+        "kept": 1,
+        "dropped": dropped,
+        "rejected": rejected,
+    }
     assert set(lines["id"]) == {"732829320"}
+
+
+@pytest.mark.parametrize("numbers", [("999", "1000"), (999, 1000)])
+def test_of_two_deposits_of_a_day_the_one_with_the_higher_number_counts(
+    tmp_path: Path, numbers: tuple[Any, Any]
+) -> None:
+    first, second = numbers
+    file = write_stock(
+        tmp_path / "stock.zip",
+        deposit([], [], [box("FJ", m3=2222)], numChrono=second),
+        deposit([], [], [box("FJ", m3=1111)], numChrono=first),
+    )
+    _, lines = import_accounts("fr-comptes", [file], tmp_path / "out")
+
+    assert lines.select("code", "valeur").rows() == [("TurnoverRevenue", 2222.0)]
+
+
+def test_words_in_another_case_and_the_number_of_a_page_as_text_are_read(tmp_path: Path) -> None:
+    words = {"confidentiality": "PUBLIC", "deleted": "false"}
+    file = write_stock(tmp_path / "s.zip", deposit(bilanSaisi=pages_numbered("3"), **words))
+    _, lines = import_accounts("fr-comptes", [file], tmp_path / "out")
+
+    assert lines.select("code", "valeur").rows() == [("TurnoverRevenue", 700.0)]
 
 
 def test_a_damaged_file_of_the_stock_stops_the_import(tmp_path: Path) -> None:
     file = tmp_path / "stock_000001.json"
-    file.write_text("[" + json.dumps(deposit(*FULL)))
+    file.write_text("[" + json.dumps(deposit(*FULL_FORM)))
 
     with pytest.raises(InputError, match=r"stock_000001\.json: .*; download it again"):
-        imported("fr-comptes", [file], tmp_path / "out")
+        import_accounts("fr-comptes", [file], tmp_path / "out")

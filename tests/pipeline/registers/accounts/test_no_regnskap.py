@@ -5,19 +5,24 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from pipeline import importing
-from tests.pipeline.registers.accounts.filed import RAW, counts, imported, values
-
-Imported = tuple[importing.Report, pl.DataFrame]
+from tests.pipeline.registers.accounts.filed import (
+    RAW,
+    ImportedAccounts,
+    import_accounts,
+    outcome_counts,
+    statement_values,
+)
 
 
 @pytest.fixture(scope="module")
-def excerpt(tmp_path_factory: pytest.TempPathFactory) -> Imported:
+def excerpt(tmp_path_factory: pytest.TempPathFactory) -> ImportedAccounts:
+    """The imported excerpt."""
     file = RAW / "no" / "regnskap_masse_2019-03-27.zip"
-    return imported("no-regnskap", [file], tmp_path_factory.mktemp("no"))
+    return import_accounts("no-regnskap", [file], tmp_path_factory.mktemp("no"))
 
 
-def mass_file(path: Path, *heads: str) -> Path:
+def write_mass_file(path: Path, *heads: str) -> Path:
+    """A mass file with a record for each head; each record states 5 kroner of total assets (219)."""
     records = "".join(
         f"<del><hode>{head}</hode><info><feltkode>219</feltkode><sum>5.00</sum></info></del>"
         for head in heads
@@ -26,7 +31,8 @@ def mass_file(path: Path, *heads: str) -> Path:
     return path
 
 
-def head(**changed: str) -> str:
+def head_xml(**changed: str) -> str:
+    """The elements of the head (`hode`) of a record of 2018; `changed` replaces values."""
     usual = {
         "orgnr": "980919676",
         "regnskapstype": "S",
@@ -39,10 +45,17 @@ def head(**changed: str) -> str:
     return "".join(f"<{name}>{value}</{name}>" for name, value in (usual | changed).items())
 
 
-def test_both_halves_of_an_account_meet_in_one_year(excerpt: Imported) -> None:
-    assert counts(excerpt[0]) == {"read": 236, "kept": 236, "dropped": {}, "rejected": {}}
-    assert excerpt[1]["id"].n_unique() == 116
-    assert values(excerpt[1], "980919676", 2018, "compte_resultat") == {
+def test_the_income_statement_and_balance_sheet_of_an_account_are_of_one_year(
+    excerpt: ImportedAccounts,
+) -> None:
+    assert outcome_counts(excerpt.report) == {
+        "read": 236,
+        "kept": 236,
+        "dropped": {},
+        "rejected": {},
+    }
+    assert excerpt.lines["id"].n_unique() == 116
+    assert statement_values(excerpt.lines, "980919676", 2018, "compte_resultat") == {
         "TurnoverRevenue": 10900358.0,
         "SalesRevenue": 1978516.0,
         "OtherOperatingIncome": 8921842.0,
@@ -62,42 +75,46 @@ def test_both_halves_of_an_account_meet_in_one_year(excerpt: Imported) -> None:
     }
 
 
-def test_balance_sheets_close_in_both_years(excerpt: Imported) -> None:
-    sums = (
-        excerpt[1]
-        .pivot("code", index=["id", "exercice"], values="valeur")
-        .with_columns(off=(pl.col("TotalAssets") - pl.col("Equity") - pl.col("Creditors")).abs())
+def test_balance_sheets_add_up_in_this_year_and_the_year_before(excerpt: ImportedAccounts) -> None:
+    amounts = excerpt.lines.pivot("code", index=["id", "exercice"], values="valeur").with_columns(
+        difference=(pl.col("TotalAssets") - pl.col("Equity") - pl.col("Creditors")).abs()
     )
-    group = sums["TotalAssetsConsolidated"] - sums["EquityConsolidated"]
+    group_debts = amounts["TotalAssetsConsolidated"] - amounts["EquityConsolidated"]
 
-    assert sums.filter(pl.col("off") <= 2).height == 228  # kroner, rounded
-    # As published: 984609531 states -3 867 of assets and -77 217 of equity for 2017, and so on.
-    assert sums.filter(pl.col("off") > 2).sort("id", "exercice")["id"].to_list() == [
+    # The difference can be 2 kroner, because the amounts are rounded.
+    assert amounts.filter(pl.col("difference") <= 2).height == 228
+    # These five do not add up as published: 984609531 states assets of -3 867 and equity of -77 217 for 2017.
+    assert amounts.filter(pl.col("difference") > 2).sort("id", "exercice")["id"].to_list() == [
         *("913491874", "913550250", "976722760", "984609531", "984609531")
     ]
-    assert (group - sums["CreditorsConsolidated"]).drop_nulls().to_list() == [0.0, 0.0]
+    assert (group_debts - amounts["CreditorsConsolidated"]).drop_nulls().to_list() == [0.0, 0.0]
 
 
-def test_last_years_figures_have_codes_of_their_own_and_are_those_filed_last_year(
-    excerpt: Imported,
+def test_the_figures_of_last_year_are_equal_to_those_filed_last_year(
+    excerpt: ImportedAccounts,
 ) -> None:
-    # 913238095 filed 2016 and 2017. Total assets of 2016: 219 in the first, 7127 in the second.
-    assets = {y: values(excerpt[1], "913238095", y, "bilan_actif") for y in (2015, 2016, 2017)}
+    # 913238095 filed 2016 and 2017: total assets of 2016 are code 219 of the first account and 7127 of the second.
+    assets = {
+        year: statement_values(excerpt.lines, "913238095", year, "bilan_actif")
+        for year in (2015, 2016, 2017)
+    }
 
-    assert {year: found["TotalAssets"] for year, found in assets.items()} == {
+    assert {year: item["TotalAssets"] for year, item in assets.items()} == {
         2015: 339069.0,
         2016: 346352.0,
         2017: 336252.0,
     }
-    result = values(excerpt[1], "913238095", 2016, "compte_resultat")
+    result = statement_values(excerpt.lines, "913238095", 2016, "compte_resultat")
     assert result["ProfitLoss"] == -53266.0
 
 
-def test_the_accounts_of_a_group_stand_beside_those_of_the_company(excerpt: Imported) -> None:
-    found = values(excerpt[1], "920844766", 2018, "compte_resultat")
+def test_group_accounts_and_those_of_the_company_have_different_codes(
+    excerpt: ImportedAccounts,
+) -> None:
+    lines = statement_values(excerpt.lines, "920844766", 2018, "compte_resultat")
 
-    assert found["TurnoverRevenue"] == 179709000.0
-    assert found["TurnoverRevenueConsolidated"] == 241557000.0
+    assert lines["TurnoverRevenue"] == 179709000.0
+    assert lines["TurnoverRevenueConsolidated"] == 241557000.0
 
 
 @pytest.mark.parametrize(
@@ -105,6 +122,8 @@ def test_the_accounts_of_a_group_stand_beside_those_of_the_company(excerpt: Impo
     [
         ({"regnskapstype": "X"}, "nature de comptes inconnue"),
         ({"feilvaloer": "J"}, "montants signalés faux par le registre"),
+        ({"feilvaloer": "j"}, "montants signalés faux par le registre"),
+        ({"valutakode": ""}, "devise absente"),
         ({"avslutningsdato": "2018"}, "date de clôture absente"),
         ({"orgnr": ""}, "numéro de société absent"),
     ],
@@ -112,8 +131,33 @@ def test_the_accounts_of_a_group_stand_beside_those_of_the_company(excerpt: Impo
 def test_a_record_that_cannot_be_read_is_rejected_and_the_next_is_kept(
     tmp_path: Path, changed: dict[str, str], reason: str
 ) -> None:
-    file = mass_file(tmp_path / "masse.xml", head(**changed), head())
-    report, lines = imported("no-regnskap", [file], tmp_path / "out")
+    file = write_mass_file(tmp_path / "masse.xml", head_xml(**changed), head_xml())
+    report, lines = import_accounts("no-regnskap", [file], tmp_path / "out")
 
     assert report.counts.rejected == {reason: 1}
     assert lines.select("exercice", "valeur", "devise").rows() == [(2018, 5.0, "NOK")]
+
+
+def test_a_correction_to_twelve_months_replaces_the_length_of_the_year(tmp_path: Path) -> None:
+    first = head_xml(startdato="20170701")
+    correction = head_xml(mottatt_dato="20190401", journalnr="2")
+    file = write_mass_file(tmp_path / "masse.xml", first, correction)
+    report, lines = import_accounts("no-regnskap", [file], tmp_path / "out")
+
+    assert lines.select("exercice", "code", "valeur").rows() == [(2018, "TotalAssets", 5.0)]
+    assert report.counts.detail["lignes remplacées par un dépôt ultérieur"] == 2
+
+
+@pytest.mark.parametrize("received", ["20180901", "20190501"])
+def test_of_two_closings_in_a_calendar_year_only_the_later_has_lines(
+    tmp_path: Path, received: str
+) -> None:
+    """The accounts of June may be received before or after those of December."""
+    june = head_xml(startdato="20170701", avslutningsdato="20180630", mottatt_dato=received)
+    december = head_xml(startdato="20180701", mottatt_dato="20190401", journalnr="2")
+    file = write_mass_file(tmp_path / "masse.xml", december, june.replace("NOK", "EUR"))
+    _, lines = import_accounts("no-regnskap", [file], tmp_path / "out")
+
+    assert lines.select("code", "valeur", "devise").rows() == [
+        ("TotalAssets", 5.0, "NOK"), ("PeriodMonths", 6.0, None),
+    ]  # fmt: skip

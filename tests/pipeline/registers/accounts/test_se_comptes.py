@@ -6,23 +6,27 @@ from pathlib import Path
 
 import pytest
 
-from tests.pipeline.registers.accounts.filed import counts, imported, values
+from tests.pipeline.registers.accounts.filed import (
+    import_accounts,
+    outcome_counts,
+    statement_values,
+)
 
 NUMBER = "5591620306"
 
 
-def report(*facts: str, identifier: str = "559162-0306") -> str:
-    """A report of 2023 with contexts `period0` and `balans0`, `period1` and `balans1` before."""
+def report_xhtml(*facts: str, identifier: str = "559162-0306") -> str:
+    """A report of 2023: contexts `period0` and `balans0` are of 2023, `period1` and `balans1` of 2022."""
     entity = (
         "<xbrli:entity><xbrli:identifier scheme='http://www.bolagsverket.se'>"
         f"{identifier}</xbrli:identifier></xbrli:entity>"
     )
     contexts = "".join(
-        f'<xbrli:context id="period{n}">{entity}<xbrli:period><xbrli:startDate>{year}-01-01'
+        f'<xbrli:context id="period{number}">{entity}<xbrli:period><xbrli:startDate>{year}-01-01'
         f"</xbrli:startDate><xbrli:endDate>{year}-12-31</xbrli:endDate></xbrli:period>"
-        f'</xbrli:context><xbrli:context id="balans{n}">{entity}<xbrli:period><xbrli:instant>'
+        f'</xbrli:context><xbrli:context id="balans{number}">{entity}<xbrli:period><xbrli:instant>'
         f"{year}-12-31</xbrli:instant></xbrli:period></xbrli:context>"
-        for n, year in enumerate((2023, 2022))
+        for number, year in enumerate((2023, 2022))
     )
     return (
         '<?xml version="1.0" encoding="UTF-8"?><html xmlns="http://www.w3.org/1999/xhtml"'
@@ -37,7 +41,8 @@ def report(*facts: str, identifier: str = "559162-0306") -> str:
     )
 
 
-def fact(concept: str, context: str, text: str, *, scale: int = 0, sign: str = "") -> str:
+def fact_xhtml(concept: str, context: str, text: str, *, scale: int = 0, sign: str = "") -> str:
+    """A fact of iXBRL: the amount `text`, with a comma, times ten to the power of `scale`."""
     unit = "antal" if concept == "MedelantaletAnstallda" else "SEK"
     return (
         f'<ix:nonFraction name="se-gen-base:{concept}" contextRef="{context}" unitRef="{unit}"'
@@ -46,23 +51,23 @@ def fact(concept: str, context: str, text: str, *, scale: int = 0, sign: str = "
     )
 
 
-WHOLE = report(
-    fact("Nettoomsattning", "period0", "1 235", scale=3),  # the overview comes first
-    fact("Nettoomsattning", "period0", "1\N{NO-BREAK SPACE}234\N{NO-BREAK SPACE}567"),
-    fact("Nettoomsattning", "period1", "1&#160;100&#160;000,50"),
-    fact("RavarorFornodenheterKostnader", "period0", "300"),
-    fact("HandelsvarorKostnader", "period0", "200"),
-    fact("Personalkostnader", "period0", "700 000"),
-    fact("Rorelseresultat", "period0", "45 678", sign="-"),
-    fact("MedelantaletAnstallda", "period0", "3"),
-    fact("Tillgangar", "balans0", "900 000"),
-    fact("EgetKapital", "balans0", "300 000"),
-    fact("EgetKapitalSkulder", "balans0", "900 000"),
+COMPLETE_REPORT = report_xhtml(
+    fact_xhtml("Nettoomsattning", "period0", "1 235", scale=3),  # rounded, in the overview
+    fact_xhtml("Nettoomsattning", "period0", "1\N{NO-BREAK SPACE}234\N{NO-BREAK SPACE}567"),
+    fact_xhtml("Nettoomsattning", "period1", "1&#160;100&#160;000,50"),
+    fact_xhtml("RavarorFornodenheterKostnader", "period0", "300"),
+    fact_xhtml("HandelsvarorKostnader", "period0", "200"),
+    fact_xhtml("Personalkostnader", "period0", "700 000"),
+    fact_xhtml("Rorelseresultat", "period0", "45 678", sign="-"),
+    fact_xhtml("MedelantaletAnstallda", "period0", "3"),
+    fact_xhtml("Tillgangar", "balans0", "900 000"),
+    fact_xhtml("EgetKapital", "balans0", "300 000"),
+    fact_xhtml("EgetKapitalSkulder", "balans0", "900 000"),
 )
 
 
-def weekly(path: Path, **reports: str) -> Path:
-    """A zip of zips, as published: company, closing date, and a name of its own inside."""
+def write_weekly_zip(path: Path, **reports: str) -> Path:
+    """A zip of zips, as published; the keyword `_5591620306` gives the company in the name of an inner zip."""
     with zipfile.ZipFile(path, "w") as archive:
         for name, text in reports.items():
             inner = io.BytesIO()
@@ -73,24 +78,30 @@ def weekly(path: Path, **reports: str) -> Path:
 
 
 def test_a_weekly_archive_gives_both_years_of_its_reports(tmp_path: Path) -> None:
-    _, lines = imported("se-comptes", [weekly(tmp_path / "w.zip", _5591620306=WHOLE)], tmp_path)
+    _, lines = import_accounts(
+        "se-comptes", [write_weekly_zip(tmp_path / "w.zip", _5591620306=COMPLETE_REPORT)], tmp_path
+    )
 
-    assert values(lines, NUMBER, 2023, "compte_resultat") == {
+    assert statement_values(lines, NUMBER, 2023, "compte_resultat") == {
         "TurnoverRevenue": 1234567.0,
         "RawMaterialsConsumablesUsed": 500.0,
         "StaffCostsEmployeeBenefitsExpense": 700000.0,
         "OperatingProfitLoss": -45678.0,
     }
-    assert values(lines, NUMBER, 2022, "compte_resultat") == {"TurnoverRevenue": 1100000.5}
-    assert values(lines, NUMBER, 2023, "bilan_actif") == {"TotalAssets": 900000.0}
-    assert values(lines, NUMBER, 2023, "annexe") == {"AverageNumberEmployeesDuringPeriod": 3.0}
+    assert statement_values(lines, NUMBER, 2022, "compte_resultat") == {
+        "TurnoverRevenue": 1100000.5
+    }
+    assert statement_values(lines, NUMBER, 2023, "bilan_actif") == {"TotalAssets": 900000.0}
+    assert statement_values(lines, NUMBER, 2023, "annexe") == {
+        "AverageNumberEmployeesDuringPeriod": 3.0
+    }
     assert lines.filter(lines["code"] == "TotalAssets")["devise"].to_list() == ["SEK"]
 
 
-def test_a_report_of_its_own_names_its_company(tmp_path: Path) -> None:
+def test_a_report_outside_an_archive_has_its_company_number_inside(tmp_path: Path) -> None:
     file = tmp_path / "arsredovisning.xhtml"
-    file.write_text(WHOLE)
-    _, lines = imported("se-comptes", [file], tmp_path / "out")
+    file.write_text(COMPLETE_REPORT)
+    _, lines = import_accounts("se-comptes", [file], tmp_path / "out")
 
     assert set(lines["id"]) == {NUMBER}
 
@@ -98,17 +109,17 @@ def test_a_report_of_its_own_names_its_company(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "reason"),
     [
-        ("_5560125790", WHOLE, "numéro contredit par le dépôt"),
+        ("_5560125790", COMPLETE_REPORT, "numéro contredit par le dépôt"),
         ("_5591620307", "<rapport/>", "ni XBRL ni iXBRL"),
-        ("_5591620306", report(), "aucun poste reconnu"),
+        ("_5591620306", report_xhtml(), "aucun poste reconnu"),
     ],
 )
-def test_a_report_that_gives_nothing_does_not_stop_the_others(
+def test_an_unusable_report_does_not_stop_the_import_of_the_next(
     tmp_path: Path, name: str, text: str, reason: str
 ) -> None:
-    good = report(fact("Tillgangar", "balans0", "5"), identifier="556016-0680")
-    file = weekly(tmp_path / "w.zip", _5560160680=good, **{name: text})
-    found, lines = imported("se-comptes", [file], tmp_path / "out")
+    good_report = report_xhtml(fact_xhtml("Tillgangar", "balans0", "5"), identifier="556016-0680")
+    file = write_weekly_zip(tmp_path / "w.zip", _5560160680=good_report, **{name: text})
+    result, lines = import_accounts("se-comptes", [file], tmp_path / "out")
 
-    assert counts(found) == {"read": 2, "kept": 1, "dropped": {}, "rejected": {reason: 1}}
+    assert outcome_counts(result) == {"read": 2, "kept": 1, "dropped": {}, "rejected": {reason: 1}}
     assert set(lines["id"]) == {"5560160680"}

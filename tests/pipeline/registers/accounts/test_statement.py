@@ -11,40 +11,46 @@ from pipeline.registers.accounts.statement import Amount, Tally
 TAXONOMY = chart.load_elements("uk-accounts")
 
 
-CLOSE, OPEN, BEFORE = date(2017, 9, 30), date(2016, 10, 1), date(2016, 9, 30)
-
-
-Key = tuple[int, str]
+# The last and first day of a fiscal year, and the last day of the year before.
+CLOSING, FIRST_DAY, BEFORE = date(2017, 9, 30), date(2016, 10, 1), date(2016, 9, 30)
+YearAndCode = tuple[int, str]  # a fiscal year, and the code of a line
 
 
 # -- the rules on facts ----------------------------------------------------------------------------
 
 
 def _fact(
-    key: str, value: float, day: date = CLOSE, start: date | None = None, precision: float = 0
+    key: str, value: float, day: date = CLOSING, start: date | None = None, precision: float = 0
 ) -> Fact:
+    """A fact in pounds: on `day`, or from `start` to `day`; `precision` is the attribute `decimals`."""
     return Fact(key, day, start, value, "GBP", precision)
 
 
-def _read(*facts: Fact) -> tuple[dict[Key, float], Tally]:
+def _amounts_and_tally(*facts: Fact) -> tuple[dict[YearAndCode, float], Tally]:
+    """The amounts of a filing that closes on CLOSING, by year and code, and the counts of its facts."""
     tally = Tally()
-    found: list[Amount] = statement.amounts(facts, CLOSE, TAXONOMY, tally)
-    return {(amount.exercice, amount.line.code): amount.valeur for amount in found}, tally
+    amount_list: list[Amount] = statement.amounts(facts, CLOSING, TAXONOMY, tally)
+    return {(amount.exercice, amount.line.code): amount.valeur for amount in amount_list}, tally
 
 
 def test_a_balance_on_the_first_day_is_the_close_of_the_year_before() -> None:
-    # The year runs with the calendar, so 1 January would be of the year it opens.
-    year = date(2017, 1, 1), date(2017, 12, 31)
+    # The fiscal year is the calendar year 2017: a balance of 1 January 2017 is the close of 2016, although its date is
+    # in 2017.
+    first_day, last_day = date(2017, 1, 1), date(2017, 12, 31)
     facts = (
-        _fact("ProfitLoss", 3, year[1], start=year[0]),
-        _fact("Equity", 10, year[1]),
-        _fact("Equity", 7, year[0]),
-        _fact("Debtors", 5, year[0]),
+        _fact("ProfitLoss", 3, last_day, start=first_day),
+        _fact("Equity", 10, last_day),
+        _fact("Equity", 7, first_day),
+        _fact("Debtors", 5, first_day),
     )
 
-    found = statement.amounts(facts, year[1], TAXONOMY, Tally())
+    lines = statement.amounts(facts, last_day, TAXONOMY, Tally())
 
-    assert [(a.exercice, a.line.code, a.valeur) for a in found if a.line.code != "TotalAssets"] == [
+    assert [
+        (amount.exercice, amount.line.code, amount.valeur)
+        for amount in lines
+        if amount.line.code not in {"TotalAssets", "PeriodMonths"}
+    ] == [
         (2016, "Equity", 7),
         (2016, "Debtors", 5),
         (2017, "ProfitLoss", 3),
@@ -55,89 +61,97 @@ def test_a_balance_on_the_first_day_is_the_close_of_the_year_before() -> None:
 @pytest.mark.parametrize(
     ("start", "months"),
     [
-        (OPEN, None),
-        (date(2016, 10, 2), None),  # 52 weeks
-        (date(2016, 9, 25), None),  # 53 weeks
+        (FIRST_DAY, 12.0),
+        (date(2016, 10, 2), 12.0),  # a year of 52 weeks
+        (date(2016, 9, 25), 12.0),  # a year of 53 weeks
         (date(2016, 4, 1), 18.0),
         (date(2017, 2, 14), 8.0),
-        (date(2012, 10, 1), None),  # since a foundation, perhaps: no fiscal year
+        # Five years: too long for a fiscal year, perhaps since the foundation.
+        (date(2012, 10, 1), None),
     ],
 )
-def test_a_year_of_other_than_twelve_months_says_its_length(
+def test_a_fiscal_year_has_a_line_with_its_length_in_months(
     start: date, months: float | None
 ) -> None:
-    """By the longest period of its facts, or by the register where facts have none."""
-    short = _fact("Turnover", 3, start=date(2017, 7, 1))
-    found, tally = _read(_fact("ProfitLoss", 3, start=start), short, _fact("Equity", 7))
-    amounts = statement.amounts([_fact("Equity", 7)], CLOSE, TAXONOMY, Tally(), start)
+    """The length is that of the longest period; without periods, it follows from the first day in the register."""
+    quarter = _fact("Turnover", 3, start=date(2017, 7, 1))
+    amounts_by_code, tally = _amounts_and_tally(
+        _fact("ProfitLoss", 3, start=start), quarter, _fact("Equity", 7)
+    )
+    amounts_with_start = statement.amounts([_fact("Equity", 7)], CLOSING, TAXONOMY, Tally(), start)
 
-    assert found.get((2017, "PeriodMonths")) == months
-    assert [a.valeur for a in amounts if a.line.code == "PeriodMonths"] == [months] * bool(months)
+    assert amounts_by_code.get((2017, "PeriodMonths")) == months
+    assert [
+        amount.valeur for amount in amounts_with_start if amount.line.code == "PeriodMonths"
+    ] == [months] * bool(months)
     assert tally.counts["durées d'exercice invraisemblables"] == (start.year == 2012)
 
 
-def test_of_two_closings_in_a_calendar_year_the_later_counts() -> None:
-    found, tally = _read(_fact("Equity", 10), _fact("Equity", 7, date(2017, 3, 31)))
+def test_the_later_of_two_closings_in_a_calendar_year_counts() -> None:
+    amounts, tally = _amounts_and_tally(_fact("Equity", 10), _fact("Equity", 7, date(2017, 3, 31)))
 
-    assert found == {(2017, "Equity"): 10}
+    assert amounts == {(2017, "Equity"): 10}
     assert tally.counts["faits à une autre date que la clôture"] == 1
 
 
 def test_a_date_after_the_closing_or_far_before_it_makes_no_fiscal_year() -> None:
-    found, _ = _read(
+    amounts, _ = _amounts_and_tally(
         _fact("Equity", 10),
         _fact("Equity", 1, date(2071, 9, 30)),
         _fact("Equity", 2, date(217, 9, 30)),
     )
 
-    assert found == {(2017, "Equity"): 10}
+    assert amounts == {(2017, "Equity"): 10}
 
 
-def test_of_unequal_facts_the_more_precise_is_kept_and_the_case_counted() -> None:
-    found, tally = _read(
+def test_the_more_precise_of_contradictory_facts_is_kept_and_they_are_counted() -> None:
+    amounts, tally = _amounts_and_tally(
         _fact("Equity", 12000, precision=-3),
         _fact("Equity", 12345, precision=0),
         _fact("Equity", 12345, precision=0),
     )
 
-    assert found == {(2017, "Equity"): 12345}
+    assert amounts == {(2017, "Equity"): 12345}
     assert tally.counts["faits contradictoires"] == 1
     assert tally.counts["faits répétés"] == 2
 
 
-def test_of_two_periods_that_end_together_the_longer_is_the_fiscal_year() -> None:
-    found, _ = _read(
+def test_the_longer_of_two_periods_that_end_together_is_the_fiscal_year() -> None:
+    amounts, _ = _amounts_and_tally(
         _fact("TurnoverRevenue", 25, start=date(2017, 7, 1)),
-        _fact("TurnoverRevenue", 100, start=OPEN),
+        _fact("TurnoverRevenue", 100, start=FIRST_DAY),
     )
 
-    assert found == {(2017, "TurnoverRevenue"): 100}
+    assert amounts == {(2017, "TurnoverRevenue"): 100, (2017, "PeriodMonths"): 12}
 
 
-def test_of_two_concepts_of_one_line_the_first_in_the_mapping_is_read() -> None:
-    new, old = _fact("PropertyPlantEquipment", 10), _fact("TangibleFixedAssets", 11)
+def test_the_first_mapped_of_two_concepts_of_one_line_is_used() -> None:
+    first_mapped, second_mapped = (
+        _fact("PropertyPlantEquipment", 10),
+        _fact("TangibleFixedAssets", 11),
+    )
 
-    assert _read(new, old)[0][2017, "PropertyPlantEquipment"] == 10
-    assert _read(old, new)[0][2017, "PropertyPlantEquipment"] == 10
+    assert _amounts_and_tally(first_mapped, second_mapped)[0][2017, "PropertyPlantEquipment"] == 10
+    assert _amounts_and_tally(second_mapped, first_mapped)[0][2017, "PropertyPlantEquipment"] == 10
 
 
-def test_rows_of_a_table_of_share_classes_give_no_line() -> None:
-    found, tally = _read(
+def test_unequal_facts_of_several_share_classes_give_no_line() -> None:
+    amounts, tally = _amounts_and_tally(
         _fact("Equity", 1500),
         _fact("NumberOrdinarySharesAllotted", 1000),
         _fact("NumberOrdinarySharesAllotted", 500),
     )
 
-    assert found == {(2017, "Equity"): 1500}
+    assert amounts == {(2017, "Equity"): 1500}
     assert tally.counts["lignes d'annexe écartées (contradictoires)"] == 1
 
 
-def test_a_part_of_a_known_total_is_left_and_an_unknown_concept_is_named() -> None:
-    _, tally = _read(
+def test_parts_of_a_total_are_left_out_and_unknown_concepts_counted_by_name() -> None:
+    _, tally = _amounts_and_tally(
         _fact("Equity", 1),
-        _fact("PropertyPlantEquipment[PlantMachinery]", 5),
-        _fact("RateDepreciation", 0.25),
-        _fact("LicornesDomestiquées", 3),
+        _fact("PropertyPlantEquipment[PlantMachinery]", 5),  # a part of a total
+        _fact("RateDepreciation", 0.25),  # ignored on purpose
+        _fact("LicornesDomestiquées", 3),  # unknown
     )
 
     assert tally.counts["faits ventilés (le total est repris)"] == 1
@@ -164,30 +178,30 @@ def test_a_part_of_a_known_total_is_left_and_an_unknown_concept_is_named() -> No
         ({"CurrentAssets": 0}, 0),
     ],
 )
-def test_total_assets_are_added_up_from_what_is_filed(
+def test_total_assets_are_the_sum_of_the_filed_assets(
     facts: dict[str, float], total: float | None
 ) -> None:
-    found, _ = _read(*(_fact(key, value) for key, value in facts.items()))
+    amounts, _ = _amounts_and_tally(*(_fact(key, value) for key, value in facts.items()))
 
-    assert found.get((2017, "TotalAssets")) == total
+    assert amounts.get((2017, "TotalAssets")) == total
 
 
 def test_a_total_that_is_filed_is_not_added_up() -> None:
-    found, _ = _read(_fact("TotalAssets", 99), _fact("CurrentAssets", 5))
+    amounts, _ = _amounts_and_tally(_fact("TotalAssets", 99), _fact("CurrentAssets", 5))
 
-    assert found[2017, "TotalAssets"] == 99
+    assert amounts[2017, "TotalAssets"] == 99
 
 
 def test_assets_in_two_currencies_have_no_total() -> None:
     euros = _fact("FixedAssets", 10)._replace(currency="EUR")
 
-    found, tally = _read(_fact("CurrentAssets", 5), euros)
+    amounts, tally = _amounts_and_tally(_fact("CurrentAssets", 5), euros)
 
-    assert (2017, "TotalAssets") not in found
+    assert (2017, "TotalAssets") not in amounts
     assert tally.counts["total de l'actif non calculé (plusieurs devises)"] == 1
 
 
-def test_a_company_that_owes_more_than_it_owns_is_not_turned_over() -> None:
+def test_the_balance_sheet_of_an_indebted_company_is_not_taken_for_upside_down() -> None:
     facts = {
         "CurrentAssets": 100,
         "Creditors[WithinOneYear]": 300,
@@ -195,27 +209,29 @@ def test_a_company_that_owes_more_than_it_owns_is_not_turned_over() -> None:
         "TotalAssetsLessCurrentLiabilities": -200,
     }
 
-    found, tally = _read(*(_fact(key, value) for key, value in facts.items()))
+    amounts, tally = _amounts_and_tally(*(_fact(key, value) for key, value in facts.items()))
 
-    assert found[2017, "NetCurrentAssetsLiabilities"] == -200
+    assert amounts[2017, "NetCurrentAssetsLiabilities"] == -200
     assert tally.counts["total de l'actif confirmé"] == 1
 
 
-def test_a_balance_that_does_not_add_up_is_left_as_it_was_filed() -> None:
+def test_a_balance_sheet_that_does_not_add_up_stays_as_filed() -> None:
     facts = {
         "CurrentAssets": 100,
         "Creditors[WithinOneYear]": 300,
         "TotalAssetsLessCurrentLiabilities": 400,
     }
 
-    found, tally = _read(*(_fact(key, value) for key, value in facts.items()))
+    amounts, tally = _amounts_and_tally(*(_fact(key, value) for key, value in facts.items()))
 
-    assert found[2017, "CurrentAssets"] == 100
-    assert found[2017, "TotalAssetsLessCurrentLiabilities"] == 400
+    assert amounts[2017, "CurrentAssets"] == 100
+    assert amounts[2017, "TotalAssetsLessCurrentLiabilities"] == 400
     assert tally.counts["total de l'actif contredit"] == 1
 
 
-def test_disposals_are_amounts_whatever_the_sign_filed() -> None:
-    found, _ = _read(_fact("Equity", 1), _fact("TangibleFixedAssetsDisposals", -4, start=OPEN))
+def test_disposals_are_positive_whatever_the_filed_sign() -> None:
+    amounts, _ = _amounts_and_tally(
+        _fact("Equity", 1), _fact("TangibleFixedAssetsDisposals", -4, start=FIRST_DAY)
+    )
 
-    assert found[2017, "DisposalsPropertyPlantEquipment"] == 4
+    assert amounts[2017, "DisposalsPropertyPlantEquipment"] == 4

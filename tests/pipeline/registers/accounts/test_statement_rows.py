@@ -3,33 +3,39 @@
 from pipeline.registers.accounts import chart, statement
 from pipeline.registers.accounts.statement import Amount
 
-LINES = chart.load()
+LINES = chart.load_lines()
+# Deferred tax is a part of provisions.
 TAX, PROVISIONS, EQUITY = (
     LINES[code]
     for code in ("TaxationIncludingDeferredTaxation", "ProvisionsForLiabilities", "Equity")
 )
 
 
-def _labels(*amounts: Amount) -> list[tuple[object, ...]]:
-    rows = statement.canonical_rows("UK", "09707484", amounts)
+def _labelled_rows(*amounts: Amount) -> list[tuple[object, ...]]:
+    """The year, code, label and order of the rows that amounts of one company become."""
+    rows = statement.amount_rows("UK", "09707484", amounts)
     return [(row["exercice"], row["code"], row["libelle"], row["ordre"]) for row in rows]
 
 
-def test_a_part_without_its_whole_stands_alone() -> None:
+def test_a_part_without_its_whole_has_the_label_of_a_line_by_itself() -> None:
     # 09707484 filed deferred taxes of 6,790 without the provisions that they are a part of.
     tax = Amount(2017, TAX, 6790.0, "GBP")
 
-    assert _labels(tax, Amount(2017, EQUITY, 1.0, "GBP")) == [
+    assert _labelled_rows(tax, Amount(2017, EQUITY, 1.0, "GBP")) == [
         (2017, "Equity", "Capitaux propres", 60),
         (2017, "TaxationIncludingDeferredTaxation", "Impôts, y compris différés", 71),
     ]
 
 
-def test_a_part_is_named_as_one_below_its_whole_of_the_same_year_and_accounts() -> None:
-    of_year = [Amount(2017, TAX, 6.0, "GBP"), Amount(2017, PROVISIONS, 7.0, "GBP")]
-    elsewhere = [Amount(2016, PROVISIONS, 7.0, "GBP"), Amount(2017, TAX, 8.0, "GBP", group=True)]
+def test_a_part_below_its_whole_of_the_same_year_and_accounts_is_labelled_as_a_part() -> None:
+    """Taxation is a part of the provisions; the taxation of the group stands alone, as the group has no provisions."""
+    part_and_whole = [Amount(2017, TAX, 6.0, "GBP"), Amount(2017, PROVISIONS, 7.0, "GBP")]
+    other_year_and_group = [
+        Amount(2016, PROVISIONS, 7.0, "GBP"),
+        Amount(2017, TAX, 8.0, "GBP", group=True),
+    ]
 
-    assert _labels(*of_year, *elsewhere) == [
+    assert _labelled_rows(*part_and_whole, *other_year_and_group) == [
         (2016, "ProvisionsForLiabilities", "Provisions pour risques et charges", 70),
         (2017, "ProvisionsForLiabilities", "Provisions pour risques et charges", 70),
         (2017, "TaxationIncludingDeferredTaxation", "dont impôts, y compris différés", 71),

@@ -11,35 +11,43 @@ from pipeline import importing
 from pipeline.registers.accounts import chart
 from seeds import TABLES
 from shards.codec.record import ETATS
-from tests.pipeline.registers.published import xbrl
+from tests.pipeline.registers.accounts.filed import ImportedAccounts
+from tests.pipeline.registers.published import xbrl_filing
 
 ACCOUNTS = TABLES / "raw" / "uk" / "Accounts_Bulk_Data-sample.zip"
 TAXONOMY = chart.load_elements("uk-accounts")
 
 
-Key = tuple[int, str]
+YearAndCode = tuple[int, str]  # a fiscal year, and the code of a line
 
 
 @pytest.fixture(scope="module")
-def excerpt(tmp_path_factory: pytest.TempPathFactory) -> tuple[importing.Report, pl.DataFrame]:
+def excerpt(tmp_path_factory: pytest.TempPathFactory) -> ImportedAccounts:
+    """The imported excerpt."""
     out = tmp_path_factory.mktemp("comptes")
     report = importing.run("uk-accounts", [ACCOUNTS], out)
-    return report, pl.read_parquet(out / report.output)
+    return ImportedAccounts(report, pl.read_parquet(out / report.output))
 
 
-def _values(lines: pl.DataFrame, number: str, etats: Iterable[str] = ETATS) -> dict[Key, float]:
-    own = lines.filter(pl.col("id") == number, pl.col("etat").is_in(list(etats)))
-    return {(year, code): v for year, code, v in own.select("exercice", "code", "valeur").rows()}
+def _values_by_year_and_code(
+    lines: pl.DataFrame, number: str, etats: Iterable[str] = ETATS
+) -> dict[YearAndCode, float]:
+    """The amounts of a company in some statements, by fiscal year and code of the line."""
+    statement_lines = lines.filter(pl.col("id") == number, pl.col("etat").is_in(list(etats)))
+    return {
+        (year, code): value
+        for year, code, value in statement_lines.select("exercice", "code", "valeur").rows()
+    }
 
 
 def test_a_loss_is_negative_and_costs_are_positive_as_on_the_page(
-    excerpt: tuple[importing.Report, pl.DataFrame],
+    excerpt: ImportedAccounts,
 ) -> None:
-    # Doctor Natalie Limited, 31 August 2017: Turnover 19,440; Cost of sales (28,132); Gross loss
+    # Page of Doctor Natalie Limited, 31 August 2017: Turnover 19,440; Cost of sales (28,132); Gross loss
     # (8,692); Administrative expenses (1,042); Operating loss (9,734); Interest 22; Loss (9,712).
-    found = _values(excerpt[1], "09753294", ["compte_resultat"])
+    lines = _values_by_year_and_code(excerpt.lines, "09753294", ["compte_resultat"])
 
-    assert found == {
+    assert lines == {
         (2017, "TurnoverRevenue"): 19440.0,
         (2017, "CostSales"): 28132.0,
         (2017, "GrossProfitLoss"): -8692.0,
@@ -51,13 +59,12 @@ def test_a_loss_is_negative_and_costs_are_positive_as_on_the_page(
     }
 
 
-def test_a_part_of_provisions_that_were_not_filed_does_not_hang_under_equity(
-    excerpt: tuple[importing.Report, pl.DataFrame],
+def test_a_part_whose_whole_was_not_filed_is_not_labelled_as_a_part(
+    excerpt: ImportedAccounts,
 ) -> None:
-    # 09707484: deferred tax of 6,790, no provisions: the line above it is the capital.
+    # Company 09707484 filed deferred tax, but not the provisions that deferred tax is a part of.
     labels = dict(
-        excerpt[1]
-        .filter(pl.col("id") == "09707484", pl.col("etat") == "bilan_passif")
+        excerpt.lines.filter(pl.col("id") == "09707484", pl.col("etat") == "bilan_passif")
         .sort("exercice", "ordre")
         .select("code", "libelle")
         .rows()
@@ -65,24 +72,29 @@ def test_a_part_of_provisions_that_were_not_filed_does_not_hang_under_equity(
 
     assert "ProvisionsForLiabilities" not in labels
     assert labels["TaxationIncludingDeferredTaxation"] == "Impôts, y compris différés"
-    parts = excerpt[1].filter(pl.col("libelle").str.starts_with("dont "))
-    wholes = excerpt[1].select("id", "exercice", code_of_whole="code")
-    parent = {line.code: line.parent for line in chart.load().values()}
-    hung = parts.with_columns(
-        code_of_whole=pl.col("code").replace_strict(parent, return_dtype=pl.String)
+    # The label of a part begins with "dont"; each such line has its whole in the same filing.
+    parts = excerpt.lines.filter(pl.col("libelle").str.starts_with("dont "))
+    wholes = excerpt.lines.select("id", "exercice", code_of_whole="code")
+    code_of_parent = {line.code: line.parent for line in chart.load_lines().values()}
+    parts_and_wholes = parts.with_columns(
+        code_of_whole=pl.col("code").replace_strict(code_of_parent, return_dtype=pl.String)
     )
-    assert hung.height > 20
-    assert hung.join(wholes, on=["id", "exercice", "code_of_whole"], how="anti").is_empty()
+    assert parts_and_wholes.height > 20
+    assert parts_and_wholes.join(
+        wholes, on=["id", "exercice", "code_of_whole"], how="anti"
+    ).is_empty()
 
 
 def test_an_ixbrl_filing_in_euros_keeps_its_currency_and_both_years(
-    excerpt: tuple[importing.Report, pl.DataFrame],
+    excerpt: ImportedAccounts,
 ) -> None:
     # «Cash at bank and in hand 1000 1000 … 10 Ordinary Shares of € 100 each»
-    own = excerpt[1].filter(pl.col("id") == "09734389", pl.col("code") != "NumberSharesAllotted")
+    amounts = excerpt.lines.filter(
+        pl.col("id") == "09734389", pl.col("code") != "NumberSharesAllotted"
+    )
 
-    assert set(own["devise"]) == {"EUR"}
-    assert _values(excerpt[1], "09734389") == {
+    assert set(amounts["devise"]) == {"EUR"}
+    assert _values_by_year_and_code(excerpt.lines, "09734389") == {
         (year, code): 1000.0
         for year in (2016, 2017)
         for code in (
@@ -96,12 +108,12 @@ def test_an_ixbrl_filing_in_euros_keeps_its_currency_and_both_years(
 
 
 def test_an_old_xbrl_filing_gives_the_same_codes_as_a_new_one(
-    excerpt: tuple[importing.Report, pl.DataFrame],
+    excerpt: ImportedAccounts,
 ) -> None:
-    # Neptune Secretaries Limited, dormant, £2 of cash: UK GAAP 2004 concepts (CashBankInHand …).
-    own = excerpt[1].filter(pl.col("id") == "02455581", pl.col("exercice") == 2016)
+    # Neptune Secretaries Limited, dormant, has £2 of cash and uses concepts of 2004, such as CashBankInHand.
+    lines_of_2016 = excerpt.lines.filter(pl.col("id") == "02455581", pl.col("exercice") == 2016)
 
-    assert own.select("etat", "code", "libelle", "valeur", "devise", "ordre").rows() == [
+    assert lines_of_2016.select("etat", "code", "libelle", "valeur", "devise", "ordre").rows() == [
         (
             *("bilan_actif", "CalledUpShareCapitalNotPaid"),
             *("Capital souscrit, appelé, non versé", 0.0, "GBP", 10),
@@ -118,27 +130,27 @@ def test_an_old_xbrl_filing_gives_the_same_codes_as_a_new_one(
     ]
 
 
-def test_creditors_and_equity_are_told_apart_by_their_members(
-    excerpt: tuple[importing.Report, pl.DataFrame],
+def test_dimension_members_give_creditors_and_equity_their_codes(
+    excerpt: ImportedAccounts,
 ) -> None:
-    # 09707484, 31 July 2017: Creditors (111,477); share capital 2; profit and loss account 10,753.
-    found = _values(excerpt[1], "09707484")
+    # The page of 09707484, 31 July 2017: Creditors (111,477); share capital 2; profit and loss account 10,753.
+    lines = _values_by_year_and_code(excerpt.lines, "09707484")
 
-    assert found[2017, "CreditorsDueWithinOneYear"] == 111477.0
-    assert found[2017, "CalledUpShareCapital"] == 2.0
-    assert found[2017, "ProfitLossAccountReserve"] == 10753.0
-    assert found[2017, "Equity"] == 10755.0
-    assert found[2017, "TotalAssets"] == 75766.0 + 53256.0
-    assert found[2017, "AverageNumberEmployeesDuringPeriod"] == 5.0
+    assert lines[2017, "CreditorsDueWithinOneYear"] == 111477.0
+    assert lines[2017, "CalledUpShareCapital"] == 2.0
+    assert lines[2017, "ProfitLossAccountReserve"] == 10753.0
+    assert lines[2017, "Equity"] == 10755.0
+    assert lines[2017, "TotalAssets"] == 75766.0 + 53256.0
+    assert lines[2017, "AverageNumberEmployeesDuringPeriod"] == 5.0
 
 
-def test_a_balance_sheet_tagged_upside_down_reads_as_its_page(
-    excerpt: tuple[importing.Report, pl.DataFrame],
+def test_a_balance_sheet_tagged_upside_down_gives_the_amounts_of_its_page(
+    excerpt: ImportedAccounts,
 ) -> None:
     # Capel P&H Ltd: the page says fixed assets 384, current assets 7,044, net assets 2,042.
-    found = _values(excerpt[1], "09225262", ["bilan_actif", "bilan_passif"])
+    lines = _values_by_year_and_code(excerpt.lines, "09225262", ["bilan_actif", "bilan_passif"])
 
-    assert {code: value for (year, code), value in found.items() if year == 2017} == {
+    assert {code: value for (year, code), value in lines.items() if year == 2017} == {
         "FixedAssets": 384.0,
         "CurrentAssets": 7044.0,
         "TotalAssets": 7428.0,
@@ -151,9 +163,9 @@ def test_a_balance_sheet_tagged_upside_down_reads_as_its_page(
 
 
 def test_no_concept_of_the_excerpt_is_unknown(
-    excerpt: tuple[importing.Report, pl.DataFrame],
+    excerpt: ImportedAccounts,
 ) -> None:
-    counts = excerpt[0].counts
+    counts = excerpt.report.counts
 
     assert "concepts inconnus" not in counts.noted
     assert "faits illisibles" not in counts.detail
@@ -162,13 +174,13 @@ def test_no_concept_of_the_excerpt_is_unknown(
     assert counts.detail["total de l'actif contredit"] == 3
 
 
-def test_every_fact_read_is_accounted_for(
-    excerpt: tuple[importing.Report, pl.DataFrame],
+def test_every_fact_that_was_read_is_in_a_line_or_counted_by_its_reason(
+    excerpt: ImportedAccounts,
 ) -> None:
-    counts, lines = excerpt[0].counts, excerpt[1]
-    made = pl.col("libelle").str.ends_with("(calculé)") | (pl.col("code") == "PeriodMonths")
-    read = lines.filter(~made).height
-    left = (
+    counts, lines = excerpt.report.counts, excerpt.lines
+    is_computed = pl.col("libelle").str.ends_with("(calculé)") | (pl.col("code") == "PeriodMonths")
+    facts_in_lines = lines.filter(~is_computed).height
+    reasons = (
         "faits répétés",
         "faits ventilés (le total est repris)",
         "faits à une autre date que la clôture",
@@ -177,23 +189,24 @@ def test_every_fact_read_is_accounted_for(
         "lignes remplacées par un dépôt ultérieur",
     )
 
-    gone = sum(counts.ignored.values()) + sum(counts.detail.get(name, 0) for name in left)
-    assert counts.detail["faits lus"] == read + gone
+    left_out = sum(counts.ignored.values()) + sum(counts.detail.get(name, 0) for name in reasons)
+    assert counts.detail["faits lus"] == facts_in_lines + left_out
 
 
-def test_a_filing_that_states_another_number_is_rejected_and_the_rest_imported(
+def test_unusable_filings_of_an_archive_are_rejected_and_the_good_one_is_kept(
     tmp_path: Path,
 ) -> None:
-    bulk = tmp_path / "Accounts_Bulk_Data.zip"
-    with zipfile.ZipFile(ACCOUNTS) as source, zipfile.ZipFile(bulk, "w") as target:
-        good = source.read("Prod223_2125_09734389_20171231.html")
-        target.writestr("Prod223_2125_09734389_20171231.html", good)
-        target.writestr("Prod223_2125_09999999_20171231.html", good)
+    archive = tmp_path / "Accounts_Bulk_Data.zip"
+    with zipfile.ZipFile(ACCOUNTS) as source, zipfile.ZipFile(archive, "w") as target:
+        filing = source.read("Prod223_2125_09734389_20171231.html")
+        target.writestr("Prod223_2125_09734389_20171231.html", filing)
+        # The same filing under the number of another company.
+        target.writestr("Prod223_2125_09999999_20171231.html", filing)
         target.writestr("Prod223_2125_09999998_20171231.html", "<html>coupé")
         target.writestr("Prod223_2125_09999997_20171231.xml", "ceci n'est pas un dépôt")
         target.writestr("lisez-moi.txt", "rien")
 
-    report = importing.run("uk-accounts", [bulk], tmp_path / "out")
+    report = importing.run("uk-accounts", [archive], tmp_path / "out")
 
     assert (report.counts.read, report.counts.kept) == (5, 1)
     rejected = pl.read_parquet(tmp_path / "out" / (report.rejected or ""))
@@ -206,18 +219,32 @@ def test_a_filing_that_states_another_number_is_rejected_and_the_rest_imported(
     assert rejected["detail"].to_list()[2] == "09734389"
 
 
-def test_of_two_filings_the_later_wins_line_by_line(tmp_path: Path) -> None:
-    earlier = xbrl("2016-12-31", CashBankInHand="5", Debtors="7")
-    later = xbrl("2017-12-31", "2016-12-31", CashBankInHand="6")
-    bulk = tmp_path / "a.zip"
-    with zipfile.ZipFile(bulk, "w") as target:
+def test_a_later_filing_replaces_only_the_lines_that_it_states(tmp_path: Path) -> None:
+    earlier = xbrl_filing("2016-12-31", CashBankInHand="5", Debtors="7")
+    later = xbrl_filing("2017-12-31", "2016-12-31", CashBankInHand="6")
+    archive = tmp_path / "a.zip"
+    with zipfile.ZipFile(archive, "w") as target:
         target.writestr("Prod224_0043_00000001_20171231.xml", later)
         target.writestr("Prod224_0042_00000001_20161231.xml", earlier)
 
-    report = importing.run("uk-accounts", [bulk], tmp_path / "out")
+    report = importing.run("uk-accounts", [archive], tmp_path / "out")
 
     lines = pl.read_parquet(tmp_path / "out" / report.output)
-    found = _values(lines, "00000001")
-    assert found[2016, "CashBankOnHand"] == 6.0
-    assert found[2016, "Debtors"] == 7.0
-    assert found[2017, "CashBankOnHand"] == 6.0
+    by_code = _values_by_year_and_code(lines, "00000001")
+    assert by_code[2016, "CashBankOnHand"] == 6.0
+    assert by_code[2016, "Debtors"] == 7.0
+    assert by_code[2017, "CashBankOnHand"] == 6.0
+
+
+def test_total_assets_are_not_computed_from_an_amount_that_cannot_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "Prod224_0042_00944111_20160831.xml"
+    path.write_text(
+        xbrl_filing("2016-08-31", CurrentAssets="1505374,00", FixedAssets="", Debtors="7")
+    )
+
+    report = importing.run("uk-accounts", [path], tmp_path / "out")
+
+    lines = pl.read_parquet(tmp_path / "out" / report.output)
+    assert dict(lines.select("code", "valeur").rows()) == {"Debtors": 7.0}
+    assert report.counts.detail["faits illisibles"] == 2
+    assert report.counts.detail["total de l'actif non calculé (montant illisible)"] == 1

@@ -7,10 +7,11 @@ import pytest
 
 from pipeline.registers.accounts import xbrl_instance
 from pipeline.registers.accounts.filing import FilingError
-from tests.pipeline.registers.accounts.filed import instance
+from tests.pipeline.registers.accounts.filed import instance_xml
 
 
 def parse(text: str) -> xbrl_instance.Instance:
+    """The instance that this text is parsed into."""
     return xbrl_instance.parse(text.encode())
 
 
@@ -20,53 +21,54 @@ def test_a_fact_has_its_period_its_members_and_its_currency() -> None:
         '<xbrldi:typedMember dimension="d:Person"><d:Name xmlns:d="d">Żak</d:Name>'
         "</xbrldi:typedMember>"
     )
-    read = parse(
-        instance('<f:Revenue contextRef="g" unitRef="EUR" decimals="INF">-1.5</f:Revenue>',
+    parsed = parse(
+        instance_xml('<f:Revenue contextRef="g" unitRef="EUR" decimals="INF">-1.5</f:Revenue>',
                  dimensions=dimensions)
     )  # fmt: skip
-    (item,) = read.items
+    (fact,) = parsed.items
 
-    assert (item.concept, item.value, item.currency, item.precision) == (
+    assert (fact.concept, fact.value, fact.currency, fact.precision) == (
         "Revenue",
         -1.5,
         "EUR",
         inf,
     )
-    assert (item.context.start, item.context.day) == (date(2024, 1, 1), date(2024, 12, 31))
-    assert item.context.members == {"Scope": "Group", "Person": "Żak"}
+    assert (fact.context.start, fact.context.day) == (date(2024, 1, 1), date(2024, 12, 31))
+    assert fact.context.members == {"Scope": "Group", "Person": "Żak"}
 
 
-def test_a_number_without_currency_is_no_amount() -> None:
-    read = parse(instance('<f:Staff contextRef="p" unitRef="n" decimals="0">3</f:Staff>'))
+def test_a_number_in_a_pure_unit_has_no_currency() -> None:
+    parsed = parse(instance_xml('<f:Staff contextRef="p" unitRef="n" decimals="0">3</f:Staff>'))
 
-    assert [(item.value, item.currency) for item in read.items] == [(3.0, None)]
+    assert [(fact.value, fact.currency) for fact in parsed.items] == [(3.0, None)]
 
 
-def test_a_fact_declared_empty_is_not_zero() -> None:
+def test_a_nil_fact_gives_no_value() -> None:
     fact = '<f:Cash contextRef="c" unitRef="EUR" decimals="0" xsi:nil="true"/>'
 
-    read = parse(instance(fact))
+    parsed = parse(instance_xml(fact))
 
-    assert (read.items, read.unreadable) == ([], 0)
+    assert (parsed.items, parsed.unreadable) == ([], 0)
 
 
 @pytest.mark.parametrize(
     "fact",
     [
         '<f:Cash contextRef="c" unitRef="EUR" decimals="0">12 000</f:Cash>',
+        '<f:Cash contextRef="c" unitRef="EUR" decimals="0">1_234</f:Cash>',
         '<f:Cash contextRef="absent" unitRef="EUR" decimals="0">1</f:Cash>',
         '<f:Cash contextRef="c" unitRef="EUR" decimals="0">NaN</f:Cash>',
     ],
 )
 def test_a_fact_that_cannot_be_read_is_counted(fact: str) -> None:
-    read = parse(instance(fact))
+    parsed = parse(instance_xml(fact))
 
-    assert (read.items, read.unreadable) == ([], 1)
+    assert (parsed.items, parsed.unreadable) == ([], 1)
 
 
 def test_a_period_that_ends_at_midnight_ends_the_day_before() -> None:
     fact = '<f:Cash contextRef="c" unitRef="EUR" decimals="0">1</f:Cash>'
-    text = instance(fact).replace("<instant>2024-12-31<", "<instant>2025-01-01T00:00:00<")
+    text = instance_xml(fact).replace("<instant>2024-12-31<", "<instant>2025-01-01T00:00:00<")
 
     assert parse(text).items[0].context.day == date(2024, 12, 31)
 
@@ -80,6 +82,6 @@ def test_a_period_that_ends_at_midnight_ends_the_day_before() -> None:
         ('<!DOCTYPE x SYSTEM "file:///etc/passwd"><x/>', "DOCTYPE 'x'"),
     ],
 )
-def test_a_document_that_is_no_instance_is_refused(text: str, message: str) -> None:
+def test_a_document_that_is_not_an_xbrl_instance_is_refused(text: str, message: str) -> None:
     with pytest.raises(FilingError, match=message):
         parse(text)

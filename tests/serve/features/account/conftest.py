@@ -1,4 +1,4 @@
-"""One server with mail and payment, and the mail server beside it."""
+"""Fixtures: a server that sends mail and takes payments, its mail server, and localstripe in place of Stripe."""
 
 import http.client
 import json
@@ -23,26 +23,27 @@ from serve.config import PLAIN, MailSettings, PaymentSettings
 from tests import ROOT
 from tests.quota.servers import free_port
 from tests.serve import world
-from tests.serve.client import Served, serving
+from tests.serve.client import Server, run_server
 
-# A program of its own: importing localstripe warns, and warnings are failures here.
+# Not a test module: importing localstripe raises warnings, which are errors in tests.
 collect_ignore = ["stripe_server.py"]
 
+# The public address that links in mails begin with.
 BASE_URL = "http://societes.exemple.fr"
 
 
 @dataclass
 class MailServer:
-    """A real mail server on a port of its own, which can be stopped and started again."""
+    """A real mail server on a free port, which can be stopped and started again."""
 
     port: int = field(default_factory=free_port)
     mails: list[Message] = field(default_factory=list)
-    # Replies to RCPT TO that are not 250, by the beginning of the address.
+    # Replies to RCPT TO other than 250, by the beginning of the address.
     refusals: dict[str, str] = field(default_factory=dict)
-    controller: Controller | None = None
+    controller: Controller | None = None  # the running SMTP server
 
     def start(self) -> None:
-        self.controller = Controller(_Kept(self), hostname="127.0.0.1", port=self.port)
+        self.controller = Controller(_Mailbox(self), hostname="127.0.0.1", port=self.port)
         self.controller.start()
 
     def stop(self) -> None:
@@ -50,18 +51,21 @@ class MailServer:
             self.controller.stop()
             self.controller = None
 
-    def to(self, email: str) -> list[Message]:
-        """The mails to an address, once there is one."""
-        awaited(lambda: any(mail["X-RcptTo"] == email for mail in self.mails))
+    def mails_to(self, email: str) -> list[Message]:
+        """Wait for a mail to an address; return the mails to it."""
+        wait_until(lambda: any(mail["X-RcptTo"] == email for mail in self.mails))
         return [mail for mail in self.mails if mail["X-RcptTo"] == email]
 
 
-class _Kept(MessageHandler):
+class _Mailbox(MessageHandler):
+    """Receives mails for a MailServer: appends them to `mails`, and refuses the addresses that `refusals` names."""
+
     def __init__(self, server: MailServer) -> None:
         super().__init__()
         self._server = server
 
     def handle_message(self, message: Message) -> None:
+        """Keep a mail that the server has received, for `mails_to`."""
         self._server.mails.append(message)
 
     async def handle_RCPT(  # noqa: N802 - the name that aiosmtpd calls
@@ -72,6 +76,7 @@ class _Kept(MessageHandler):
         address: str,
         _options: list[str],
     ) -> str:
+        """Refuse an address with one of the beginnings in `refusals`; accept any other address."""
         for beginning, reply in self._server.refusals.items():
             if address.startswith(beginning):
                 return reply
@@ -79,8 +84,8 @@ class _Kept(MessageHandler):
         return "250 OK"
 
 
-def awaited(condition: Callable[[], bool]) -> None:
-    """Wait until the condition is true, for ten seconds at most."""
+def wait_until(condition: Callable[[], bool]) -> None:
+    """Wait until the condition is true; fails after ten seconds."""
     deadline = time.monotonic() + 10
     while not condition():
         assert time.monotonic() < deadline
@@ -89,6 +94,7 @@ def awaited(condition: Callable[[], bool]) -> None:
 
 @pytest.fixture(scope="session")
 def mail_server() -> Iterator[MailServer]:
+    """A running mail server, which all tests share."""
     server = MailServer()
     server.start()
     yield server
@@ -97,7 +103,7 @@ def mail_server() -> Iterator[MailServer]:
 
 @dataclass(frozen=True)
 class StripeServer:
-    """localstripe in a process of its own, with the secrets of its account."""
+    """localstripe in another process, with the secrets of its account."""
 
     port: int
     folder: Path
@@ -105,24 +111,26 @@ class StripeServer:
     webhook_secret: str = "whsec_test"
 
     def settings(self) -> PaymentSettings:
-        for name, text in (("key", self.key), ("webhook", self.webhook_secret)):
-            (self.folder / name).write_text(f"{text}\n", encoding="utf-8")
+        """Write the two secrets to files; return settings that name these files and sell packs for 150 euros."""
+        for name, secret in (("key", self.key), ("webhook", self.webhook_secret)):
+            (self.folder / name).write_text(f"{secret}\n", encoding="utf-8")
         api = f"http://127.0.0.1:{self.port}"
         return PaymentSettings(self.folder / "key", self.folder / "webhook", 150, api)
 
     def ask(self, path: str, method: str = "GET", body: Any = None) -> Any:
-        """Its JSON for a call of ours, or None."""
-        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)) as link:
+        """Send a request to localstripe and return its JSON; None if the reply is empty."""
+        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)) as connection:
             headers = {"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"}
-            link.request(method, path, None if body is None else json.dumps(body), headers)
-            reply = link.getresponse()
-            text = reply.read()
-        assert reply.status == 200, (path, reply.status, text)
-        return json.loads(text) if text else None
+            connection.request(method, path, None if body is None else json.dumps(body), headers)
+            reply = connection.getresponse()
+            content = reply.read()
+        assert reply.status == 200, (path, reply.status, content)
+        return json.loads(content) if content else None
 
 
 @pytest.fixture(scope="session")
 def stripe_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StripeServer]:
+    """A running localstripe (a test double of Stripe), which all tests share."""
     server = StripeServer(free_port(), tmp_path_factory.mktemp("stripe"))
     command = [
         sys.executable,
@@ -132,7 +140,7 @@ def stripe_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StripeSe
     ]
     process = subprocess.Popen(command, cwd=ROOT, stderr=subprocess.DEVNULL)
     try:
-        awaited(lambda: _listens(server.port))
+        wait_until(lambda: _listens(server.port))
         yield server
     finally:
         process.terminate()
@@ -140,6 +148,7 @@ def stripe_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StripeSe
 
 
 def _listens(port: int) -> bool:
+    """Whether a process accepts connections at this port of the host."""
     try:
         socket.create_connection(("127.0.0.1", port), timeout=1).close()
     except OSError:
@@ -148,9 +157,9 @@ def _listens(port: int) -> bool:
 
 
 @pytest.fixture(scope="session")
-def equipped(
+def mail_and_payment_server(
     tmp_path_factory: pytest.TempPathFactory, mail_server: MailServer, stripe_server: StripeServer
-) -> Iterator[Served]:
+) -> Iterator[Server]:
     """A server that sends mail and takes payments."""
     data = tmp_path_factory.mktemp("equipped") / "data"
     data.mkdir()
@@ -159,8 +168,8 @@ def equipped(
         "127.0.0.1", "ne-pas-repondre@exemple.fr", mail_server.port, PLAIN, timeout=2
     )
     paiement = stripe_server.settings()
-    with serving(data, BASE_URL, courriel=mail, paiement=paiement) as server:
+    with run_server(data, BASE_URL, courriel=mail, paiement=paiement) as server:
         url = f"http://127.0.0.1:{server.port}/paiement/evenements"
-        hook = {"url": url, "secret": stripe_server.webhook_secret}
-        stripe_server.ask("/_config/webhooks/ours", "POST", hook)
+        webhook = {"url": url, "secret": stripe_server.webhook_secret}
+        stripe_server.ask("/_config/webhooks/ours", "POST", webhook)
         yield server

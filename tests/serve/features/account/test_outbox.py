@@ -1,4 +1,4 @@
-"""Mails against a real mail server: sent once it is there, kept and shown while it is not (X10)."""
+"""Mails and a real mail server: a mail is sent if the mail server is up; otherwise it waits and is shown (X10)."""
 
 import re
 import socket
@@ -13,176 +13,207 @@ from quota.ledger.people import MEMBER
 from quota.periods import seconds
 from serve.config import ConfigError, read, to_toml
 from tests.quota.filling import claim
-from tests.serve.client import Served
-from tests.serve.features.account.conftest import BASE_URL, MailServer, awaited
-from tests.serve.surfaces.site.visitor import PASSWORD, Visitor, address, member
+from tests.serve.client import Server
+from tests.serve.features.account.conftest import BASE_URL, MailServer, wait_until
+from tests.serve.surfaces.site.visitor import PASSWORD, Visitor, new_email, sign_up_member
 
 
-def sent(admin: Visitor, email: str) -> None:
+def send_invitation(admin: Visitor, email: str) -> None:
+    """Invite an address by mail."""
     admin.get("/compte/membres")
     form = {"geste": "invitation", "email": email, "role": MEMBER}
     assert admin.send("/compte/membres", form).status == 303
 
 
-def waiting(served: Served) -> int:
-    """The queue of mail, as /metrics tells it."""
-    found = re.search(rb"^societes_mails_waiting (\d+)\.0$", served.ask("/metrics").body, re.M)
-    assert found
-    return int(found[1])
+def waiting_mails(server: Server) -> int:
+    """The number of waiting mails in /metrics."""
+    series = re.search(rb"^societes_mails_waiting (\d+)\.0$", server.ask("/metrics").body, re.M)
+    assert series
+    return int(series[1])
 
 
-def link(body: str) -> str:
-    found = re.search(rf"{BASE_URL}(/\S+)", body)
-    assert found, body
-    return found[1]
+def path_in_mail(body: str) -> str:
+    """The path of the link in a mail."""
+    match = re.search(rf"{BASE_URL}(/\S+)", body)
+    assert match, body
+    return match[1]
 
 
-def test_an_invitation_comes_by_mail_and_opens_the_door(
-    equipped: Served, mail_server: MailServer
+def test_a_person_joins_with_a_mailed_invitation(
+    mail_and_payment_server: Server, mail_server: MailServer
 ) -> None:
-    admin, account = member(equipped)
-    email = address()
+    admin, account = sign_up_member(mail_and_payment_server)
+    email = new_email()
 
-    sent(admin, email)
+    send_invitation(admin, email)
 
-    (mail,) = mail_server.to(email)
+    (mail,) = mail_server.mails_to(email)
     text = mail.get_payload(decode=True).decode()  # type: ignore[union-attr]
     assert "Żabka" in text
     assert mail["Auto-Submitted"] == "auto-generated"
-    visitor = Visitor(equipped)
-    visitor.get(link(text))
-    assert visitor.send(link(text), {"mot_de_passe": PASSWORD}).status == 303
-    assert email in [one.email for one in equipped.store.read(people.people_of, account).result()]
+    visitor = Visitor(mail_and_payment_server)
+    visitor.get(path_in_mail(text))
+    assert visitor.send(path_in_mail(text), {"mot_de_passe": PASSWORD}).status == 303
+    assert email in [
+        person.email
+        for person in mail_and_payment_server.store.read(people.people_of, account).result()
+    ]
 
 
-def test_a_lost_password_is_mailed_to_known_addresses_only(
-    equipped: Served, mail_server: MailServer
+def test_a_password_link_is_mailed_to_known_addresses_only(
+    mail_and_payment_server: Server, mail_server: MailServer
 ) -> None:
-    _, account = member(equipped)
-    (person,) = equipped.store.read(people.people_of, account).result()
-    unknown = address()
+    _, account = sign_up_member(mail_and_payment_server)
+    (person,) = mail_and_payment_server.store.read(people.people_of, account).result()
+    unknown = new_email()
     answers = []
     for email in (unknown, person.email):
-        visitor = Visitor(equipped)
+        visitor = Visitor(mail_and_payment_server)
         visitor.get("/mot-de-passe")
-        seen = visitor.send("/mot-de-passe", {"email": email})
-        answers.append((seen.status, seen.text.replace(email, "")))
+        page = visitor.send("/mot-de-passe", {"email": email})
+        answers.append((page.status, page.text.replace(email, "")))
 
-    (mail,) = mail_server.to(person.email)
-    path = link(mail.get_payload(decode=True).decode())  # type: ignore[union-attr]
-    visitor = Visitor(equipped)
+    (mail,) = mail_server.mails_to(person.email)
+    path = path_in_mail(mail.get_payload(decode=True).decode())  # type: ignore[union-attr]
+    visitor = Visitor(mail_and_payment_server)
     visitor.get(path)
     visitor.send(path, {"mot_de_passe": "un nouveau mot de passe"})
 
     assert answers[0] == answers[1]
-    assert Visitor(equipped).log_in(person.email, "un nouveau mot de passe").status == 303
-    assert not [one for one in mail_server.mails if one["X-RcptTo"] == unknown]
+    assert (
+        Visitor(mail_and_payment_server).log_in(person.email, "un nouveau mot de passe").status
+        == 303
+    )
+    assert not [mail for mail in mail_server.mails if mail["X-RcptTo"] == unknown]
 
 
 @pytest.mark.parametrize("fault", ["down", "slow"])
-def test_a_server_that_is_down_or_slow_loses_no_invitation(
-    equipped: Served, mail_server: MailServer, fault: str
+def test_an_invitation_waits_for_a_mail_server_that_is_down_or_slow(
+    mail_and_payment_server: Server, mail_server: MailServer, fault: str
 ) -> None:
-    admin, account = member(equipped)
-    email = address()
-    now = equipped.context.now()
+    """A slow server accepts the connection and never answers"""
+    admin, account = sign_up_member(mail_and_payment_server)
+    email = new_email()
+    now = mail_and_payment_server.context.now()
     mail_server.stop()
-    silent = socket.create_server(("127.0.0.1", mail_server.port)) if fault == "slow" else None
+    silent_server = (
+        socket.create_server(("127.0.0.1", mail_server.port)) if fault == "slow" else None
+    )
 
-    before = waiting(equipped)
-    sent(admin, email)
-    awaited(
+    waiting_before = waiting_mails(mail_and_payment_server)
+    send_invitation(admin, email)
+    wait_until(
         lambda: bool(
-            equipped.store.read(tickets.of_account, account, seconds(now)).result()[0].error
+            mail_and_payment_server.store.read(tickets.valid_tickets, account, seconds(now))
+            .result()[0]
+            .error
         )
     )
-    awaited(lambda: waiting(equipped) == before + 1)
+    wait_until(lambda: waiting_mails(mail_and_payment_server) == waiting_before + 1)
     page = admin.get("/compte/membres").text
-    if silent:
-        silent.close()
+    if silent_server:
+        silent_server.close()
     mail_server.start()
 
-    (ticket,) = equipped.store.read(tickets.of_account, account, seconds(now)).result()
+    (ticket,) = mail_and_payment_server.store.read(
+        tickets.valid_tickets, account, seconds(now)
+    ).result()
     assert (ticket.mail, ticket.attempts) == (tickets.WAITING, 1)
     assert "courriel en attente" in page
     assert "1 essai ·" in page
     assert "Un courriel n’est pas parti." in admin.get("/compte").text
-    # A minute later it is tried again: here the row is made due, and the process looks when woken.
-    due = replace(ticket, next_attempt=0)
-    equipped.store.submit(lambda txn: tickets._enter(txn, ticket, due, None)).result()
-    sent(admin, address())
-    mail_server.to(email)
-    awaited(
+    # The next attempt is a minute later. To save this minute the test makes the row due, and a new mail wakes
+    # the process that sends.
+    due_ticket = replace(ticket, next_attempt=0)
+    mail_and_payment_server.store.submit(
+        lambda txn: tickets._store_ticket(txn, ticket, due_ticket, None)
+    ).result()
+    send_invitation(admin, new_email())
+    mail_server.mails_to(email)
+    wait_until(
         lambda: (
             {
-                one.mail
-                for one in equipped.store.read(tickets.of_account, account, seconds(now)).result()
+                pending.mail
+                for pending in mail_and_payment_server.store.read(
+                    tickets.valid_tickets, account, seconds(now)
+                ).result()
             }
             == {tickets.SENT}
         )
     )
-    awaited(lambda: waiting(equipped) == before)
+    wait_until(lambda: waiting_mails(mail_and_payment_server) == waiting_before)
 
 
 def test_a_refused_recipient_is_shown_and_not_tried_again(
-    equipped: Served, mail_server: MailServer
+    mail_and_payment_server: Server, mail_server: MailServer
 ) -> None:
-    admin, account = member(equipped)
+    """550 refuses for ever, 452 for now, so only the full mailbox gets a second attempt"""
+    admin, account = sign_up_member(mail_and_payment_server)
     mail_server.refusals |= {"nobody": "550 no such mailbox", "full": "452 mailbox full"}
-    now = equipped.context.now()
+    now = mail_and_payment_server.context.now()
 
     for email in ("nobody@exemple.fr", "full@exemple.fr"):
-        sent(admin, email)
+        send_invitation(admin, email)
 
-    awaited(
+    wait_until(
         lambda: all(
-            one.error
-            for one in equipped.store.read(tickets.of_account, account, seconds(now)).result()
+            ticket.error
+            for ticket in mail_and_payment_server.store.read(
+                tickets.valid_tickets, account, seconds(now)
+            ).result()
         )
     )
     states = {
-        one.email: one.mail
-        for one in equipped.store.read(tickets.of_account, account, seconds(now)).result()
+        ticket.email: ticket.mail
+        for ticket in mail_and_payment_server.store.read(
+            tickets.valid_tickets, account, seconds(now)
+        ).result()
     }
     assert states == {
         "nobody@exemple.fr": tickets.REFUSED, "full@exemple.fr": tickets.WAITING,
     }  # fmt: skip
     assert "550 no such mailbox" in admin.get("/compte/membres").text
     later = now + timedelta(hours=1)
-    assert claim(equipped.store, later).result()[0].email == "full@exemple.fr"  # type: ignore[union-attr]
-    assert claim(equipped.store, later).result()[0] is None
+    assert claim(mail_and_payment_server.store, later).result()[0].email == "full@exemple.fr"  # type: ignore[union-attr]
+    assert claim(mail_and_payment_server.store, later).result()[0] is None  # no second attempt
     mail_server.refusals.clear()
 
 
-def test_a_link_is_handed_over_in_place_of_a_mail_that_does_not_go_out(
-    equipped: Served, mail_server: MailServer
+def test_a_link_can_be_shown_instead_of_a_refused_mail(
+    mail_and_payment_server: Server, mail_server: MailServer
 ) -> None:
-    admin, account = member(equipped)
-    now, email = equipped.context.now(), address()
+    admin, account = sign_up_member(mail_and_payment_server)
+    now, email = mail_and_payment_server.context.now(), new_email()
     mail_server.refusals["zoé"] = "550 no such mailbox"
-    sent(admin, email)
-    awaited(
+    send_invitation(admin, email)
+    wait_until(
         lambda: bool(
-            equipped.store.read(tickets.of_account, account, seconds(now)).result()[0].error
+            mail_and_payment_server.store.read(tickets.valid_tickets, account, seconds(now))
+            .result()[0]
+            .error
         )
     )
-    (refused,) = equipped.store.read(tickets.of_account, account, seconds(now)).result()
+    (refused,) = mail_and_payment_server.store.read(
+        tickets.valid_tickets, account, seconds(now)
+    ).result()
     admin.get("/compte/membres")
 
-    shown = admin.send("/compte/membres", {"geste": "remise", "billet": refused.id})
-    again = admin.send("/compte/membres", {"geste": "remise", "billet": refused.id})
+    page_with_link = admin.send("/compte/membres", {"geste": "remise", "billet": refused.id})
+    second_request = admin.send("/compte/membres", {"geste": "remise", "billet": refused.id})
     mail_server.refusals.clear()
 
-    (ticket,) = equipped.store.read(tickets.of_account, account, seconds(now)).result()
+    (ticket,) = mail_and_payment_server.store.read(
+        tickets.valid_tickets, account, seconds(now)
+    ).result()
     assert (ticket.email, ticket.mail, ticket.role) == (email, tickets.NO_MAIL, MEMBER)
-    assert again.status == 404
-    visitor = Visitor(equipped)
-    visitor.get(link(shown.text))
-    assert visitor.send(link(shown.text), {"mot_de_passe": PASSWORD}).status == 303
+    assert second_request.status == 404
+    visitor = Visitor(mail_and_payment_server)
+    visitor.get(path_in_mail(page_with_link.text))
+    assert visitor.send(path_in_mail(page_with_link.text), {"mot_de_passe": PASSWORD}).status == 303
 
 
 @pytest.mark.parametrize(
-    ("text", "named"),
+    ("text", "message"),
     [
         ("[courriel]\nhost = 'h'", "[courriel] needs host and sender"),
         ("[courriel]\nhost = 'h'\nsender = 'a@b.fr'\ntls = 'ssl'", "tls = 'ssl'"),
@@ -195,8 +226,8 @@ def test_a_link_is_handed_over_in_place_of_a_mail_that_does_not_go_out(
         ("[courriel]\nhost = 'h'\nsender = 'a@b.fr'", "base_url"),
     ],
 )
-def test_settings_of_a_service_that_cannot_work_are_named(
-    tmp_path: Path, text: str, named: str
+def test_wrong_settings_of_mail_or_payment_are_named(
+    tmp_path: Path, text: str, message: str
 ) -> None:
     path = tmp_path / "serve.toml"
     path.write_text(text, encoding="utf-8")
@@ -204,7 +235,7 @@ def test_settings_of_a_service_that_cannot_work_are_named(
     with pytest.raises(ConfigError) as caught:
         read({"config": str(path)}, {})
 
-    assert named in str(caught.value)
+    assert message in str(caught.value)
 
 
 def test_mail_settings_are_printed_and_read_again(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The analysis of all companies: read from the generation or computed, and the same each time."""
+"""The market of all companies is the same, whether it is read from the generation or computed."""
 
 import asyncio
 import threading
@@ -13,149 +13,165 @@ from shards.analyses import market
 from shards.generations import generation_files
 from shards.search import row_bitmap
 from tests.serve import world
-from tests.serve.client import Served, serving
+from tests.serve.client import Server, run_server
 from tests.serve.clock import Clock
 from tests.serve.features.analyses.test_marche import COMPANIES, PATH, STATEMENTS
 
-ALL = ",".join(world.COUNTRIES)
+ALL_COUNTRIES = ",".join(world.COUNTRIES)
 
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
+    """The folder of a published generation."""
     world.publish(tmp_path, COMPANIES, STATEMENTS)
     return tmp_path
 
 
 @pytest.fixture
-def computed(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
-    """The searches whose market was computed."""
-    searches: list[Any] = []
+def computed_queries(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Any]]:
+    """A list that gets each search whose market is computed; a market read from a file computes none."""
+    queries: list[Any] = []
     original = market.figures_of
 
-    def compute(base: Any, query: Any, *others: Any) -> Any:
-        searches.append(query)
-        return original(base, query, *others)
+    def note_and_compute(base: Any, query: Any, *arguments: Any) -> Any:
+        """Add the search to the list, and compute its market as usual."""
+        queries.append(query)
+        return original(base, query, *arguments)
 
-    monkeypatch.setattr(market, "figures_of", compute)
-    yield searches
+    monkeypatch.setattr(market, "figures_of", note_and_compute)
+    yield queries
 
 
-def ask(served: Served, **filters: str) -> dict[str, Any]:
-    reply = served.ask(PATH, params=filters, headers=served.customer("marches").headers)
+def market_answer(server: Server, **filters: str) -> dict[str, Any]:
+    """The market of the companies that pass the filters, without the offer, which depends on the caller."""
+    reply = server.ask(PATH, params=filters, headers=server.customer("marches").headers)
     assert reply.status == 200, reply.body
-    found = dict(reply.json)
-    found.pop("offre_suivante")
-    return found
+    answer = dict(reply.json)
+    answer.pop("offre_suivante")
+    return answer
 
 
-def only_file(data: Path) -> Path:
+def market_file(data: Path) -> Path:
+    """The stored market of the only generation."""
     [path] = data.glob(f"*/{generation_files.MARKET}")
     return path
 
 
-def test_the_whole_base_is_read_and_is_what_would_be_computed(
-    data: Path, computed: list[Any]
+def test_the_stored_market_of_all_companies_equals_the_computed_one(
+    data: Path, computed_queries: list[Any]
 ) -> None:
-    with serving(data, now=Clock("2026-11-30T12:00:00")) as served:
-        whole, by_name = ask(served), ask(served, pays=ALL)
-        assert computed == []
-        filtered = ask(served, etat="active,procedure,cessee,inconnu")
-        assert len(computed) == 1
+    with run_server(data, now=Clock("2026-11-30T12:00:00")) as server:
+        without_filter, with_all_countries = (
+            market_answer(server),
+            market_answer(server, pays=ALL_COUNTRIES),
+        )
+        assert computed_queries == []
+        with_all_statuses = market_answer(server, etat="active,procedure,cessee,inconnu")
+        assert len(computed_queries) == 1
 
-    lacking = by_name.pop("pays_sans_donnees", None)  # of countries that are named
-    assert whole == by_name == filtered
-    assert whole["total"] == len(COMPANIES)
-    assert lacking
+    without_data = with_all_countries.pop("pays_sans_donnees", None)  # only if countries are named
+    assert without_filter == with_all_countries == with_all_statuses
+    assert without_filter["total"] == len(COMPANIES)
+    assert without_data
 
 
-def test_a_market_with_a_filter_is_not_the_whole_base(data: Path) -> None:
-    with serving(data, now=Clock("2026-11-30T12:00:00")) as served:
+def test_a_market_with_a_filter_is_not_the_market_of_all_companies(data: Path) -> None:
+    with run_server(data, now=Clock("2026-11-30T12:00:00")) as server:
         totals = [
-            ask(served, **filters)["total"]
+            market_answer(server, **filters)["total"]
             for filters in ({"pays": "UK"}, {"q": "łódź"}, {"avec_comptes": "1"}, {"nace": "47"})
         ]
 
     assert max(totals) < len(COMPANIES)
 
 
-@pytest.mark.parametrize("gone", [True, False])
-def test_a_damaged_file_is_done_without(data: Path, computed: list[Any], gone: bool) -> None:
-    with serving(data, now=Clock("2026-11-30T12:00:00")) as served:
-        before = ask(served)
-    path = only_file(data)
+@pytest.mark.parametrize("is_missing", [True, False])
+def test_the_market_is_computed_if_its_file_is_missing_or_damaged(
+    data: Path, computed_queries: list[Any], is_missing: bool
+) -> None:
+    with run_server(data, now=Clock("2026-11-30T12:00:00")) as server:
+        stored_answer = market_answer(server)
+    path = market_file(data)
     content = path.read_bytes()
     path.unlink()
-    if not gone:
+    if not is_missing:
+        # The digest of the file no longer matches.
         path.write_bytes(content.replace(b'"total": 7', b'"total": 8'))
 
-    with serving(data, now=Clock("2026-11-30T12:00:00")) as served:
-        assert ask(served) == before
-    assert len(computed) == 1
+    with run_server(data, now=Clock("2026-11-30T12:00:00")) as server:
+        assert market_answer(server) == stored_answer
+    assert len(computed_queries) == 1
 
 
-def test_the_whole_base_has_no_figures_while_a_country_is_left_out(data: Path) -> None:
-    """Decision 081; the last year of the data stays that of all countries"""
-    with serving(data, now=Clock("2026-11-30T12:00:00")) as served:
-        estonian = ask(served, pays="EE")
-    shard = only_file(data).with_name("UK.shard")
+def test_there_are_no_figures_of_all_companies_while_a_country_is_left_out(data: Path) -> None:
+    """Decision 081: a damaged country is left out. The last year of a market still counts that country."""
+    with run_server(data, now=Clock("2026-11-30T12:00:00")) as server:
+        estonian = market_answer(server, pays="EE")
+    shard = market_file(data).with_name("UK.shard")
     shard.write_bytes(shard.read_bytes()[:-4096])
 
-    with serving(data, now=Clock("2026-11-30T12:00:00")) as served:
-        headers = served.customer("marches").headers
-        refused = [served.ask(PATH, params=one, headers=headers) for one in ({}, {"pays": ALL})]
-        assert ask(served, pays="EE") == estonian
-    assert [one.status for one in refused] == [503, 503]
+    with run_server(data, now=Clock("2026-11-30T12:00:00")) as server:
+        headers = server.customer("marches").headers
+        refused = [
+            server.ask(PATH, params=item, headers=headers) for item in ({}, {"pays": ALL_COUNTRIES})
+        ]
+        assert market_answer(server, pays="EE") == estonian
+    assert [item.status for item in refused] == [503, 503]
 
 
-def test_what_an_objection_hides_is_in_no_figure(data: Path) -> None:
-    """The build leaves a company out of its shards, and counts the figures over these"""
-    with serving(data, now=Clock("2026-11-30T12:00:00")) as served:
-        before = ask(served)
+def test_a_company_that_the_build_leaves_out_is_in_no_figure(data: Path) -> None:
+    """A person's objection removes a company from the shards, and the build computes the figures from the shards."""
+    with run_server(data, now=Clock("2026-11-30T12:00:00")) as server:
+        with_company = market_answer(server)
     world.publish(data, COMPANIES[1:], STATEMENTS)  # without the largest British company
-    with serving(data, now=Clock("2026-11-30T12:00:00")) as served:
-        after = ask(served)
+    with run_server(data, now=Clock("2026-11-30T12:00:00")) as server:
+        without_company = market_answer(server)
 
-    assert (before["total"] - after["total"]) == 1
-    assert before["taille"]["ca_total"] - after["taille"]["ca_total"] == 600.0
-    assert "Łódź 1" not in [one["nom"] for one in after["premieres"]]
+    assert (with_company["total"] - without_company["total"]) == 1
+    assert with_company["taille"]["ca_total"] - without_company["taille"]["ca_total"] == 600.0
+    assert "Łódź 1" not in [company["nom"] for company in without_company["premieres"]]
 
 
 def test_no_figures_of_all_companies_are_computed_at_a_start(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # With None instead of the function, its computation would raise an error.
     monkeypatch.setattr(market, "newest_year", None)
 
-    with serving(data, now=Clock("2026-11-30T12:00:00")) as served:
-        assert ask(served)["exercices"] == [2022, 2024]
+    with run_server(data, now=Clock("2026-11-30T12:00:00")) as server:
+        assert market_answer(server)["exercices"] == [2022, 2024]
 
 
-def test_no_part_of_a_market_is_made_on_the_loop(
+def test_no_part_of_a_market_is_computed_on_the_loop(
     data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """18.7 million companies: the first caller of any market held the loop, where the turnovers were put in order"""
-    steps: dict[str, int] = {}
+    """Before: the first market of 18.7 million companies sorted the turnovers on the loop, which blocked it."""
+    threads: dict[str, int] = {}
 
-    def watch(module: Any, name: str) -> None:
+    def watch_thread(module: Any, name: str) -> None:
+        """Note the thread that calls a function."""
         original = getattr(module, name)
 
-        def noting(*arguments: Any) -> Any:
-            steps[name] = threading.get_ident()
+        def note_thread(*arguments: Any) -> Any:
+            """Note the thread in which the function runs, and run it."""
+            threads[name] = threading.get_ident()
             return original(*arguments)
 
-        monkeypatch.setattr(module, name, noting)
+        monkeypatch.setattr(module, name, note_thread)
 
-    watch(row_bitmap, "_read_sequence")
-    watch(market, "part")
-    watch(market, "join")
-    watch(market, "first_companies")
-    watch(marche, "_document")
-    with serving(data, now=Clock("2026-11-30T12:00:00")) as served:
-        loop = asyncio.run_coroutine_threadsafe(_thread(), served.loop).result(10)
-        ask(served, pays="UK")
+    watch_thread(row_bitmap, "_read_sequence")
+    watch_thread(market, "market_part")
+    watch_thread(market, "join_parts")
+    watch_thread(market, "first_companies")
+    watch_thread(marche, "_market_document")
+    with run_server(data, now=Clock("2026-11-30T12:00:00")) as server:
+        loop_thread = asyncio.run_coroutine_threadsafe(_current_thread(), server.loop).result(10)
+        market_answer(server, pays="UK")
 
-    assert len(steps) == 5
-    assert loop not in steps.values()
+    assert len(threads) == 5  # each watched function was called
+    assert loop_thread not in threads.values()
 
 
-async def _thread() -> int:
+async def _current_thread() -> int:
+    """The id of the thread that runs this coroutine."""
     return threading.get_ident()

@@ -1,4 +1,4 @@
-"""GET /api/v1/modifications (beyond §4): the changes since a generation, as far as a plan goes."""
+"""GET /api/v1/modifications (beyond §4): the changes since a generation, up to the cap of the plan."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,16 +9,17 @@ import pytest
 from shards.generations import change_steps, publication
 from shards.generations.publication import Gates
 from tests import world
-from tests.serve.client import Customer, Served, serving
-from tests.serve.generation.test_current_generation import until
+from tests.serve.client import Customer, Server, run_server
+from tests.serve.generation.test_current_generation import wait_for_generation
 from tests.serve.processes import eventually
 from tests.world import Company, company
 
 PATH = "/api/v1/modifications"
-CONTACT = "fuite@exemple.ee"
+CONTACT = "fuite@exemple.ee"  # an e-mail that no answer may contain
 
 
-def named(count: int, word: str = "Ä", **fields: Any) -> list[Company]:
+def make_companies(count: int, word: str = "Ä", **fields: Any) -> list[Company]:
+    """The same companies in Estonia and in France, `count` in each."""
     return [
         company(iso2, f"{iso2}{number:03}", f"{word} {number}", **fields)
         for iso2 in ("EE", "FR")
@@ -27,119 +28,142 @@ def named(count: int, word: str = "Ä", **fields: Any) -> list[Company]:
 
 
 @pytest.fixture(scope="module")
-def generations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Served, list[str]]]:
-    """Three generations: 20 companies a country; 10 of them, with an e-mail; 260 more as well."""
+def three_generations(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> Iterator[tuple[Server, list[str]]]:
+    """A server, and the names of three generations.
+
+    The first has 20 companies per country. The second has 10 of the 20, with an e-mail. The third adds 260
+    French companies to the second.
+    """
     data = tmp_path_factory.mktemp("changes") / "data"
-    forced = Gates(force=True)
-    few = named(10, email=CONTACT)
-    more = [company("FR", f"X{number:03}", "Œuvre") for number in range(260)]
-    names = [world.publish(data, found, gates=forced) for found in (named(20), few, [*few, *more])]
-    with serving(data) as served:
-        yield served, names
+    open_gates = Gates(force=True)  # a build may remove half of the companies
+    ten_with_email = make_companies(10, email=CONTACT)
+    further = [company("FR", f"X{number:03}", "Œuvre") for number in range(260)]
+    names = [
+        world.publish(data, companies, gates=open_gates)
+        for companies in (make_companies(20), ten_with_email, [*ten_with_email, *further])
+    ]
+    with run_server(data) as server:
+        yield server, names
 
 
 @pytest.fixture
-def served(generations: tuple[Served, list[str]]) -> Served:
-    return generations[0]
+def server(three_generations: tuple[Server, list[str]]) -> Server:
+    """The server of the three generations."""
+    return three_generations[0]
 
 
 @pytest.fixture
-def names(generations: tuple[Served, list[str]]) -> list[str]:
-    return generations[1]
+def names(three_generations: tuple[Server, list[str]]) -> list[str]:
+    """The names of the three generations, the oldest first."""
+    return three_generations[1]
 
 
-def asked(served: Served, customer: Customer, **params: str) -> Any:
-    reply = served.ask(PATH, headers=customer.headers, params=params)
+def read_changes(server: Server, customer: Customer, **params: str) -> Any:
+    """One page of changes."""
+    reply = server.ask(PATH, headers=customer.headers, params=params)
     assert reply.status == 200, reply.body
     return reply.json
 
 
-def walk(served: Served, customer: Customer, **params: str) -> list[Any]:
-    """Every change of a step, page after page."""
-    found: list[Any] = []
+def read_all_changes(server: Server, customer: Customer, **params: str) -> list[Any]:
+    """All changes of the request with these `params`, read page by page; no page may exceed its `limit`."""
+    entries: list[Any] = []
     while True:
-        body = asked(served, customer, **params)
-        found += body["modifications"]
+        body = read_changes(server, customer, **params)
+        entries += body["modifications"]
         assert len(body["modifications"]) <= body["limit"]
         if body["suivant"] is None:
-            return found
+            return entries
         params["curseur"] = body["suivant"]
 
 
-def test_the_first_step_is_told_and_where_it_leads(served: Served, names: list[str]) -> None:
-    body = asked(served, served.customer("integral"), depuis=names[0])
+def test_an_answer_has_the_first_step_and_the_generation_after_it(
+    server: Server, names: list[str]
+) -> None:
+    body = read_changes(server, server.customer("integral"), depuis=names[0])
 
     assert (body["depuis"], body["jusque"], body["generation"]) == tuple(names)
     assert (body["total"], body["visibles"], body["tronque"]) == (40, 40, False)
     assert body["suivant"] is None
-    gone, changed = body["modifications"][:20], body["modifications"][20:]
-    assert gone[0] == {"nature": "supprimee", "iso2": "EE", "id": "EE010"}
-    assert {one["nature"] for one in gone} == {"supprimee"}
-    assert changed[-1] == {"nature": "modifiee", "iso2": "FR", "id": "FR009", "champs": ["email"]}
+    # The first step removes 10 of 20 companies in each of two countries, and changes the other 10.
+    removals, modifications = body["modifications"][:20], body["modifications"][20:]
+    assert removals[0] == {"nature": "supprimee", "iso2": "EE", "id": "EE010"}
+    assert {change["nature"] for change in removals} == {"supprimee"}
+    assert modifications[-1] == {
+        "nature": "modifiee",
+        "iso2": "FR",
+        "id": "FR009",
+        "champs": ["email"],
+    }
 
 
-def test_step_by_step_the_generation_that_is_served_is_reached(
-    served: Served, names: list[str]
-) -> None:
-    customer = served.customer("corporate")
-    depuis, seen = names[0], []
-    while depuis != (body := asked(served, customer, depuis=depuis))["generation"]:
+def test_the_steps_lead_to_the_served_generation(server: Server, names: list[str]) -> None:
+    customer = server.customer("corporate")
+    depuis, step_ends = names[0], []
+    while depuis != (body := read_changes(server, customer, depuis=depuis))["generation"]:
         depuis = body["jusque"]
-        seen.append(depuis)
+        step_ends.append(depuis)
 
-    assert seen == names[1:]
+    assert step_ends == names[1:]
     assert (body["total"], body["modifications"], body["suivant"]) == (0, [], None)
 
 
-def test_pages_by_cursor_are_the_whole_each_once(served: Served, names: list[str]) -> None:
-    customer = served.customer("integral")
-    whole = walk(served, customer, depuis=names[0])
+def test_the_result_pages_have_each_change_once(server: Server, names: list[str]) -> None:
+    customer = server.customer("integral")
+    changes = read_all_changes(server, customer, depuis=names[0])
 
     for limit in ("1", "7", "1000"):
-        assert walk(served, customer, depuis=names[0], limit=limit) == whole
+        assert read_all_changes(server, customer, depuis=names[0], limit=limit) == changes
 
 
-def test_countries_and_kinds_are_chosen(served: Served, names: list[str]) -> None:
-    customer = served.customer("integral")
+def test_changes_are_filtered_by_country_and_kind(server: Server, names: list[str]) -> None:
+    customer = server.customer("integral")
 
-    body = asked(served, customer, depuis=names[0], pays="ee", nature="modifiee,supprimee")
+    body = read_changes(server, customer, depuis=names[0], pays="ee", nature="modifiee,supprimee")
 
-    assert body["total"] == 20
-    assert {one["iso2"] for one in body["modifications"]} == {"EE"}
-    assert asked(served, customer, depuis=names[0], nature="creee")["total"] == 0
+    assert body["total"] == 20  # 10 removed and 10 changed Estonian companies
+    assert {change["iso2"] for change in body["modifications"]} == {"EE"}
+    assert read_changes(server, customer, depuis=names[0], nature="creee")["total"] == 0
 
 
-def test_the_cap_of_the_plan_holds_for_what_came_and_not_for_what_went(
-    served: Served, names: list[str]
+def test_the_cap_of_the_plan_limits_new_and_changed_but_not_removed_companies(
+    server: Server, names: list[str]
 ) -> None:
     """§8.2 rules 1, 2 and 3"""
-    customer = served.customer("data")
+    customer = server.customer("data")
 
-    body = asked(served, customer, depuis=names[1])
+    body = read_changes(server, customer, depuis=names[1])
+    # 260 companies are new, and the plan `data` shows 200 changes.
     assert (body["total"], body["visibles"], body["restantes"]) == (260, 200, 60)
     assert (body["tronque"], body["plafond_resultats"], body["limit"]) == (True, 200, 50)
     assert (body["suivant"] is None, body["plafond_atteint"]) == (False, False)
 
-    assert len(walk(served, customer, depuis=names[1], limit="1000")) == 200
+    assert len(read_all_changes(server, customer, depuis=names[1], limit="1000")) == 200
 
-    free = served.customer("free")
-    body = asked(served, free, depuis=names[0])
+    free_customer = server.customer("free")
+    body = read_changes(server, free_customer, depuis=names[0])
+    # 20 companies were removed and 20 changed; the plan `free` shows the removed ones and 5 others.
     assert (body["total"], body["visibles"], body["limit"]) == (40, 25, 5)
-    found = walk(served, free, depuis=names[0])
-    assert [one["nature"] for one in found] == ["supprimee"] * 20 + ["modifiee"] * 5
+    entries = read_all_changes(server, free_customer, depuis=names[0])
+    assert [change["nature"] for change in entries] == ["supprimee"] * 20 + ["modifiee"] * 5
 
 
-def test_the_last_page_says_that_the_plan_ended_the_walk(served: Served, names: list[str]) -> None:
-    """Who keeps a copy must not go on to `jusque` (/docs/guides/suivi)"""
-    customers = [served.customer(plan) for plan in ("data", "integral")]
+def test_the_last_page_says_whether_the_cap_of_the_plan_left_out_changes(
+    server: Server, names: list[str]
+) -> None:
+    """A caller with a copy must not continue from `jusque` (/docs/guides/suivi)"""
+    customers = [server.customer(plan) for plan in ("data", "integral")]
     pages = []
     for customer in customers:
-        page = asked(served, customer, depuis=names[1])
+        page = read_changes(server, customer, depuis=names[1])
         while page["suivant"] is not None:
             assert page["plafond_atteint"] is False
-            page = asked(served, customer, depuis=names[1], curseur=page["suivant"])
+            page = read_changes(server, customer, depuis=names[1], curseur=page["suivant"])
         pages.append(page)
 
+    # 260 companies are new; the plan `data` shows 200 of them, and the plan `integral` shows all.
     assert [(page["restantes"], page["plafond_atteint"]) for page in pages] == [
         (60, True),
         (0, False),
@@ -147,33 +171,33 @@ def test_the_last_page_says_that_the_plan_ended_the_walk(served: Served, names: 
     assert list(pages[0])[-1] == "plafond_atteint"
 
 
-def test_a_page_costs_a_call_and_a_304_none(served: Served, names: list[str]) -> None:
-    """D1, D13, G8"""
-    customer = served.customer("free")
-    reply = served.ask(PATH, headers=customer.headers, params={"depuis": names[0]})
-    assert served.used(customer) == 1
+def test_a_page_costs_a_call_and_a_304_nothing(server: Server, names: list[str]) -> None:
+    """D1, D13, G8: errors cost nothing either"""
+    customer = server.customer("free")
+    reply = server.ask(PATH, headers=customer.headers, params={"depuis": names[0]})
+    assert server.calls_used(customer) == 1
     assert (reply.headers["X-Quota-Used"], reply.headers["X-Donnees-Version"]) == ("1", names[2])
     assert reply.headers["Cache-Control"] == "private, no-cache"
 
-    known = {"If-None-Match": reply.headers["ETag"], **customer.headers}
-    assert served.ask(PATH, headers=known, params={"depuis": names[0]}).status == 304
+    headers = {"If-None-Match": reply.headers["ETag"], **customer.headers}
+    assert server.ask(PATH, headers=headers, params={"depuis": names[0]}).status == 304
     for params in ({}, {"depuis": "x"}, {"depuis": "0" * 16}):
-        served.ask(PATH, headers=customer.headers, params=params)
-    assert served.used(customer) == 1
+        server.ask(PATH, headers=customer.headers, params=params)
+    assert server.calls_used(customer) == 1
 
 
-def test_who_has_no_account_gets_nothing(served: Served, names: list[str]) -> None:
+def test_a_caller_without_an_account_is_401(server: Server, names: list[str]) -> None:
     """A3"""
     for headers in ({}, {"Authorization": "Bearer soc_live_faux"}):
-        reply = served.ask(PATH, headers=headers, params={"depuis": names[0]})
+        reply = server.ask(PATH, headers=headers, params={"depuis": names[0]})
         assert reply.status == 401
         assert b"EE010" not in reply.body
 
 
-def test_no_value_is_ever_told(served: Served, names: list[str]) -> None:
-    """§2.1: whatever the right, a change names fields"""
+def test_changes_have_no_values_of_fields(server: Server, names: list[str]) -> None:
+    """§2.1: a change has the names of fields, for any rights"""
     for plan in ("free", "integral"):
-        reply = served.ask(PATH, headers=served.customer(plan).headers, params={"depuis": names[0]})
+        reply = server.ask(PATH, headers=server.customer(plan).headers, params={"depuis": names[0]})
         assert CONTACT.encode() not in reply.body
 
 
@@ -190,135 +214,144 @@ def test_no_value_is_ever_told(served: Served, names: list[str]) -> None:
         ({"depuis": "{}", "q": "lab"}, 400, "parametre_inconnu"),
     ],
 )
-def test_what_is_wrong_is_named(
-    served: Served, names: list[str], params: dict[str, str], status: int, code: str
+def test_a_wrong_parameter_has_its_status_and_code(
+    server: Server, names: list[str], params: dict[str, str], status: int, code: str
 ) -> None:
-    given = {name: value.replace("{}", names[0]) for name, value in params.items()}
+    # `{}` stands for the name of the oldest generation.
+    values = {name: value.replace("{}", names[0]) for name, value in params.items()}
 
-    reply = served.ask(PATH, headers=served.customer().headers, params=given)
+    reply = server.ask(PATH, headers=server.customer().headers, params=values)
 
     assert (reply.status, reply.code) == (status, code)
 
 
-def test_a_cursor_of_another_question_is_refused(served: Served, names: list[str]) -> None:
-    customer = served.customer("free")
-    cursor = asked(served, customer, depuis=names[0])["suivant"]
+def test_a_cursor_of_another_request_is_refused(server: Server, names: list[str]) -> None:
+    customer = server.customer("free")
+    cursor = read_changes(server, customer, depuis=names[0])["suivant"]
 
-    reply = served.ask(
+    reply = server.ask(
         PATH, headers=customer.headers,
         params={"depuis": names[0], "pays": "EE", "curseur": cursor},
     )  # fmt: skip
 
     assert (reply.status, reply.json["erreur"]["code"]) == (400, "parametre_invalide")
-    assert "autre question" in reply.json["erreur"]["message"]
+    assert "autre requête" in reply.json["erreur"]["message"]
 
 
-def test_after_a_rollback_the_way_leads_back(tmp_path: Path) -> None:
-    first = world.publish(tmp_path, named(20))
-    second = world.publish(tmp_path, named(21))
-    with serving(tmp_path) as served:
+def test_after_a_rollback_the_changes_lead_back(tmp_path: Path) -> None:
+    restored = world.publish(tmp_path, make_companies(20))
+    withdrawn = world.publish(tmp_path, make_companies(21))
+    with run_server(tmp_path) as server:
         publication.rollback(tmp_path)
-        until(served, first)
+        wait_for_generation(server, restored)
 
-        body = asked(served, served.customer("integral"), depuis=second)
+        body = read_changes(server, server.customer("integral"), depuis=withdrawn)
 
-    assert body["jusque"] == first
-    assert [(one["nature"], one["id"]) for one in body["modifications"]] == [
+    assert body["jusque"] == restored
+    assert [(change["nature"], change["id"]) for change in body["modifications"]] == [
         ("supprimee", "EE020"),
         ("supprimee", "FR020"),
     ]
 
 
 def test_changes_that_cannot_be_read_are_503_and_cost_nothing(tmp_path: Path) -> None:
-    """G9, D1"""
-    first = world.publish(tmp_path, named(20))
-    world.publish(tmp_path, named(21))
+    """G9, D1: the file of the Estonian changes is missing"""
+    old_generation = world.publish(tmp_path, make_companies(20))
+    world.publish(tmp_path, make_companies(21))
     (folder,) = change_steps.folders(tmp_path)
     (folder / "EE.changes").unlink()
-    with serving(tmp_path) as served:
-        customer = served.customer()
+    with run_server(tmp_path) as server:
+        customer = server.customer()
 
-        reply = served.ask(PATH, headers=customer.headers, params={"depuis": first})
+        reply = server.ask(PATH, headers=customer.headers, params={"depuis": old_generation})
 
         assert (reply.status, reply.code) == (503, "indisponible")
-        assert served.used(customer) == 0
+        assert server.calls_used(customer) == 0
 
 
-# -- version=, the pages of a walk (G10) --------------------------------------------------
+# -- pages with `version=` (G10) ----------------------------------------------------------
 
 
-def test_a_walk_through_pages_stays_with_its_generation(tmp_path: Path) -> None:
+def test_the_pages_of_a_search_stay_with_its_generation(tmp_path: Path) -> None:
     """G10"""
-    first = world.publish(tmp_path, named(20, "Un"))
-    with serving(tmp_path) as served:
-        customer = served.customer("data")
-        second = world.publish(tmp_path, named(21, "Deux"))
-        until(served, second)
+    old_generation = world.publish(tmp_path, make_companies(20, "Un"))
+    with run_server(tmp_path) as server:
+        customer = server.customer("data")
+        new_generation = world.publish(tmp_path, make_companies(21, "Deux"))
+        wait_for_generation(server, new_generation)
 
-        pinned = served.ask(
-            "/api/v1/societes", headers=customer.headers, params={"version": first, "limit": "10"}
+        pinned = server.ask(
+            "/api/v1/societes",
+            headers=customer.headers,
+            params={"version": old_generation, "limit": "10"},
         )
-        free = served.ask("/api/v1/societes", headers=customer.headers, params={"limit": "10"})
+        unpinned = server.ask("/api/v1/societes", headers=customer.headers, params={"limit": "10"})
 
-        assert (pinned.json["total"], pinned.headers["X-Donnees-Version"]) == (40, first)
+        # `make_companies(20)` makes 20 companies in each of two countries.
+        assert (pinned.json["total"], pinned.headers["X-Donnees-Version"]) == (40, old_generation)
         assert pinned.json["societes"][0]["nom"].startswith("Un")
         assert pinned.headers["Link"].count("version=") == 1
-        assert f"version={first}" in pinned.headers["Link"]
-        assert f"version={second}" in free.headers["Link"]
-        assert (free.json["total"], free.headers["X-Donnees-Version"]) == (42, second)
-        assert pinned.headers["ETag"] != free.headers["ETag"]
+        assert f"version={old_generation}" in pinned.headers["Link"]
+        assert f"version={new_generation}" in unpinned.headers["Link"]
+        assert (unpinned.json["total"], unpinned.headers["X-Donnees-Version"]) == (
+            42,
+            new_generation,
+        )
+        assert pinned.headers["ETag"] != unpinned.headers["ETag"]
 
 
-def test_a_server_that_has_just_started_knows_the_previous_generation_too(tmp_path: Path) -> None:
+def test_a_server_serves_the_previous_generation_from_its_start(tmp_path: Path) -> None:
     """G10"""
-    first = world.publish(tmp_path, named(20, "Un"))
-    second = world.publish(tmp_path, named(21, "Deux"))
-    with serving(tmp_path) as served:
-        ready = served.ask("/readyz").json
-        found = served.search(version=first)
+    previous = world.publish(tmp_path, make_companies(20, "Un"))
+    current = world.publish(tmp_path, make_companies(21, "Deux"))
+    with run_server(tmp_path) as server:
+        ready = server.ask("/readyz").json
+        reply = server.search(version=previous)
 
-    assert (ready["generation"], ready["precedente"]) == (second, first)
-    assert found["total"] == 40
+    assert (ready["generation"], ready["precedente"]) == (current, previous)
+    assert reply["total"] == 40
 
 
-def test_a_generation_that_is_gone_is_409_and_names_those_that_are_not(tmp_path: Path) -> None:
+def test_a_generation_that_is_gone_is_409_with_the_open_generations(tmp_path: Path) -> None:
     """G10"""
-    names = [world.publish(tmp_path, named(count)) for count in (20, 21, 22)]
-    with serving(tmp_path) as served:
-        customer = served.customer()
+    names = [world.publish(tmp_path, make_companies(count)) for count in (20, 21, 22)]
+    with run_server(tmp_path) as server:
+        customer = server.customer()
         for version in (names[0], "0" * 16):
-            reply = served.ask(
+            reply = server.ask(
                 "/api/v1/societes", headers=customer.headers, params={"version": version}
             )
             assert (reply.status, reply.code) == (409, "version_expiree")
             assert reply.json["version"] == version
             assert reply.json["versions"] == [names[2], names[1]]
-        assert served.used(customer) == 0
-        # What else is wrong is told first, and a text that is no generation is no parameter.
-        assert served.ask("/api/v1/societes?version=0&q=a").code == "parametre_invalide"
-        assert served.ask(f"/api/v1/societes?version={'0' * 16}&tri=x").code == "parametre_invalide"
-        assert served.ask("/api/v1/export?version=0", headers=customer.headers).code == (
+        assert server.calls_used(customer) == 0
+        # Other errors come first; a version that is not the name of a generation is an invalid parameter.
+        assert server.ask("/api/v1/societes?version=0&q=a").code == "parametre_invalide"
+        assert server.ask(f"/api/v1/societes?version={'0' * 16}&tri=x").code == "parametre_invalide"
+        assert server.ask("/api/v1/export?version=0", headers=customer.headers).code == (
             "parametre_invalide"
         )
 
 
-def test_a_refused_generation_is_told_by_readyz_and_metrics(tmp_path: Path) -> None:
-    """G9, G10"""
-    first = world.publish(tmp_path, named(20))
-    with serving(tmp_path) as served:
-        assert served.ask("/readyz").json["refusee"] is None
-        second = world.publish(tmp_path / "ailleurs", named(21))
-        shard = tmp_path / "ailleurs" / second / "EE.shard"
-        whole = shard.read_bytes()
-        shard.write_bytes(whole[:-1] + bytes([whole[-1] ^ 1]))
-        (tmp_path / "ailleurs" / second).rename(tmp_path / second)
+def test_a_refused_generation_is_shown_by_readyz_and_metrics(tmp_path: Path) -> None:
+    """G9, G10: the old generation is served on"""
+    served = world.publish(tmp_path, make_companies(20))
+    with run_server(tmp_path) as server:
+        assert server.ask("/readyz").json["refusee"] is None
+        damaged = world.publish(tmp_path / "ailleurs", make_companies(21))
+        shard = tmp_path / "ailleurs" / damaged / "EE.shard"
+        content = shard.read_bytes()
+        # One bit is wrong, so the digest differs.
+        shard.write_bytes(content[:-1] + bytes([content[-1] ^ 1]))
+        (tmp_path / "ailleurs" / damaged).rename(tmp_path / damaged)
         (tmp_path / "CURRENT").write_bytes((tmp_path / "ailleurs" / "CURRENT").read_bytes())
 
-        def refused() -> bool:
-            return bool(served.ask("/readyz").json["refusee"] == second)
+        def is_refused() -> bool:
+            """Whether /readyz shows that the server has refused the damaged generation."""
+            return bool(server.ask("/readyz").json["refusee"] == damaged)
 
-        assert eventually(refused)
-        assert served.ask("/readyz").json["generation"] == first
-        told = f'societes_generation_refused_info{{generation="{second}"}} 1.0'
-        assert told in served.ask("/metrics").body.decode()
-        assert served.search()["total"] == 40
+        assert eventually(is_refused)
+        assert server.ask("/readyz").json["generation"] == served
+        metric = f'societes_generation_refused_info{{generation="{damaged}"}} 1.0'
+        assert metric in server.ask("/metrics").body.decode()
+        assert server.search()["total"] == 40

@@ -1,4 +1,4 @@
-"""`version=` on every route that reads companies (X0.2, G10): answers of one generation, or a 409."""
+"""`version=` on routes that read companies (X0.2, G10): answers from this generation, or a 409."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from io import BytesIO
@@ -9,22 +9,23 @@ import orjson
 import pytest
 
 from tests.serve import world
-from tests.serve.client import Customer, Reply, Served, serving
+from tests.serve.client import Customer, Reply, Server, run_server
 from tests.world import Company, company
 
 RECORD = "/api/v1/societes/EE/10"
 
 
-class Pinned(NamedTuple):
-    """A server with two generations open."""
+class TwoGenerations(NamedTuple):
+    """A server with two open generations, the previous one (`first`) and the current one (`second`)."""
 
-    served: Served
+    server: Server
     customer: Customer
     first: str
     second: str
 
 
-def named(nom: str) -> Sequence[Company]:
+def make_companies(nom: str) -> Sequence[Company]:
+    """Companies 10 to 13 if their name is `Un`, otherwise 10 to 15."""
     return [
         company("EE", str(number), f"{nom} {number}", division="62", groupe="62.0",
                 secteur=world.IT, a_comptes=True, ca_eur=float(number))
@@ -33,26 +34,28 @@ def named(nom: str) -> Sequence[Company]:
 
 
 @pytest.fixture(scope="module")
-def pinned(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pinned]:
+def two_generations(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TwoGenerations]:
+    """Publish three generations, of which the server opens only the last two, `first` and `second`."""
     data = tmp_path_factory.mktemp("versions") / "data"
     data.mkdir()
     comptes = {("EE", "10"): world.STATEMENTS}
-    old = world.publish(data, named("Zéro"), comptes)
-    first = world.publish(data, named("Un"), comptes)
-    second = world.publish(data, named("Deux"), comptes)
-    with serving(data) as served:
-        customer = served.customer("integral")
-        assert served.ask("/readyz").json["precedente"] == first
-        yield Pinned(served, customer, first, second)
-        assert old not in (first, second)
+    closed = world.publish(data, make_companies("Zéro"), comptes)
+    first = world.publish(data, make_companies("Un"), comptes)
+    second = world.publish(data, make_companies("Deux"), comptes)
+    with run_server(data) as server:
+        customer = server.customer("integral")
+        assert server.ask("/readyz").json["precedente"] == first
+        yield TwoGenerations(server, customer, first, second)
+        assert closed not in (first, second)
 
 
-def told(reply: Mapping[str, Any]) -> str:
-    return str(reply)
+def text_of_answer(answer: Mapping[str, Any]) -> str:
+    """The answer as text, in which a name or a count can be searched."""
+    return str(answer)
 
 
 @pytest.mark.parametrize(
-    ("path", "old", "new"),
+    ("path", "previous_text", "current_text"),
     [
         (RECORD, "Un 10", "Deux 10"),
         (f"{RECORD}/comparables", "Un 11", "Deux 11"),
@@ -70,81 +73,116 @@ def told(reply: Mapping[str, Any]) -> str:
         ("/api/v1/sources", "'n_societes': 4", "'n_societes': 6"),
     ],
 )  # fmt: skip
-def test_a_pinned_answer_is_that_of_its_generation(
-    pinned: Pinned, path: str, old: str, new: str | None
+def test_a_pinned_answer_is_from_its_generation(
+    two_generations: TwoGenerations, path: str, previous_text: str, current_text: str | None
 ) -> None:
-    mark = "&" if "?" in path else "?"
-    headers = pinned.customer.headers
+    """Names begin with `Un` in the previous generation and with `Deux` in the current one, which has two more."""
+    separator = "&" if "?" in path else "?"
+    headers = two_generations.customer.headers
 
-    before = pinned.served.ask(f"{path}{mark}version={pinned.first}", headers=headers)
-    now = pinned.served.ask(f"{path}{mark}version={pinned.second}", headers=headers)
-    free = pinned.served.ask(path, headers=headers)
-    gone = pinned.served.ask(f"{path}{mark}version={'0' * 16}", headers=headers)
-    wrong = pinned.served.ask(f"{path}{mark}version=hier", headers=headers)
+    previous = two_generations.server.ask(
+        f"{path}{separator}version={two_generations.first}", headers=headers
+    )
+    current = two_generations.server.ask(
+        f"{path}{separator}version={two_generations.second}", headers=headers
+    )
+    unpinned = two_generations.server.ask(path, headers=headers)
+    gone = two_generations.server.ask(f"{path}{separator}version={'0' * 16}", headers=headers)
+    wrong = two_generations.server.ask(f"{path}{separator}version=hier", headers=headers)
 
-    assert (before.status, now.status, free.status) == (200, 200, 200)
-    assert before.headers["X-Donnees-Version"] == pinned.first
-    assert now.headers["X-Donnees-Version"] == free.headers["X-Donnees-Version"] == pinned.second
-    assert before.headers["ETag"] not in (now.headers["ETag"], free.headers["ETag"])
-    assert (old in told(before.json), old in told(now.json)) == (True, False)
-    assert new is None or (new in told(before.json), new in told(now.json)) == (False, True)
+    assert (previous.status, current.status, unpinned.status) == (200, 200, 200)
+    assert previous.headers["X-Donnees-Version"] == two_generations.first
+    assert (
+        current.headers["X-Donnees-Version"]
+        == unpinned.headers["X-Donnees-Version"]
+        == two_generations.second
+    )
+    assert previous.headers["ETag"] not in (current.headers["ETag"], unpinned.headers["ETag"])
+    assert (
+        previous_text in text_of_answer(previous.json),
+        previous_text in text_of_answer(current.json),
+    ) == (True, False)
+    assert current_text is None or (
+        current_text in text_of_answer(previous.json),
+        current_text in text_of_answer(current.json),
+    ) == (False, True)
     assert (gone.status, gone.code) == (409, "version_expiree")
     assert (wrong.status, wrong.code) == (400, "parametre_invalide")
-    known = {**headers, "If-None-Match": before.headers["ETag"]}
-    assert pinned.served.ask(f"{path}{mark}version={pinned.first}", headers=known).status == 304
-    assert pinned.served.ask(path, headers=known).status == 200
+    conditional = {**headers, "If-None-Match": previous.headers["ETag"]}
+    assert (
+        two_generations.server.ask(
+            f"{path}{separator}version={two_generations.first}", headers=conditional
+        ).status
+        == 304
+    )
+    assert two_generations.server.ask(path, headers=conditional).status == 200
 
 
 @pytest.mark.parametrize("path", ["societes/EE/15", "societes/EE/15/groupe", "identifiants/15"])
-def test_an_absence_is_that_of_the_generation_that_was_looked_at(pinned: Pinned, path: str) -> None:
+def test_a_404_has_the_pinned_generation(two_generations: TwoGenerations, path: str) -> None:
     """G10"""
-    reply = pinned.served.ask(
-        f"/api/v1/{path}?version={pinned.first}", headers=pinned.customer.headers
+    reply = two_generations.server.ask(
+        f"/api/v1/{path}?version={two_generations.first}", headers=two_generations.customer.headers
     )
 
-    assert (reply.status, reply.headers["X-Donnees-Version"]) == (404, pinned.first)
+    assert (reply.status, reply.headers["X-Donnees-Version"]) == (404, two_generations.first)
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_changes_lead_to_the_generation_that_is_named(pinned: Pinned, method: str) -> None:
-    def ask(version: str) -> Reply:
-        path, given = "/api/v1/modifications", {"depuis": pinned.first, "version": version}
+def test_changes_lead_to_the_pinned_generation(
+    two_generations: TwoGenerations, method: str
+) -> None:
+    """Pinned to the generation at which they begin, there are none"""
+
+    def ask_for_changes(version: str) -> Reply:
+        """Ask for the changes since the first generation with this value of `version`, by the method of the test."""
+        path, values = (
+            "/api/v1/modifications",
+            {"depuis": two_generations.first, "version": version},
+        )
         if method == "GET":
-            return pinned.served.ask(path, headers=pinned.customer.headers, params=given)
-        headers = {**pinned.customer.headers, "Content-Type": "application/json"}
-        body = orjson.dumps({**given, "recherche": {}})
-        return pinned.served.ask(path, method, headers=headers, body=body)
+            return two_generations.server.ask(
+                path, headers=two_generations.customer.headers, params=values
+            )
+        headers = {**two_generations.customer.headers, "Content-Type": "application/json"}
+        body = orjson.dumps({**values, "recherche": {}})
+        return two_generations.server.ask(path, method, headers=headers, body=body)
 
-    same, gone = ask(pinned.first), ask("0" * 16)
+    unchanged, gone = ask_for_changes(two_generations.first), ask_for_changes("0" * 16)
 
-    assert same.json["total"] == 0
-    assert same.json["jusque"] == same.json["generation"] == pinned.first
-    assert same.headers["X-Donnees-Version"] == pinned.first
+    assert unchanged.json["total"] == 0
+    assert unchanged.json["jusque"] == unchanged.json["generation"] == two_generations.first
+    assert unchanged.headers["X-Donnees-Version"] == two_generations.first
     assert (gone.status, gone.code) == (409, "version_expiree")
 
 
 @pytest.mark.parametrize("method", ["GET", "POST"])
-def test_an_export_is_made_of_the_generation_that_is_named(pinned: Pinned, method: str) -> None:
-    headers = pinned.customer.headers
+def test_an_export_is_from_the_pinned_generation(
+    two_generations: TwoGenerations, method: str
+) -> None:
+    """The pinned generation has the companies `Un 10` to `Un 13`"""
+    headers = two_generations.customer.headers
     path, body = "/api/v1/export", None
-    query = f"?format=csv&colonnes=nom&version={pinned.first}"
+    query = f"?format=csv&colonnes=nom&version={two_generations.first}"
     if method == "POST":
         headers = {**headers, "Content-Type": "application/json"}
-        body = b'{"format":"csv","colonnes":"nom","version":"%s"}' % pinned.first.encode()
+        body = b'{"format":"csv","colonnes":"nom","version":"%s"}' % two_generations.first.encode()
         query = ""
 
-    reply = pinned.served.ask(f"{path}{query}", method, headers=headers, body=body)
+    reply = two_generations.server.ask(f"{path}{query}", method, headers=headers, body=body)
 
-    assert reply.headers["X-Donnees-Version"] == pinned.first
+    assert reply.headers["X-Donnees-Version"] == two_generations.first
     names = {f"Un {number}" for number in range(10, 14)}
     assert names <= set(reply.body.decode().split("\r\n"))
     assert b"Deux" not in reply.body
     assert reply.headers["X-Export-Total"] == "4"
 
 
-def test_a_workbook_of_the_generation_before_has_its_companies(pinned: Pinned) -> None:
-    reply = pinned.served.ask(
-        f"/api/v1/export?version={pinned.first}", headers=pinned.customer.headers
+def test_a_workbook_of_the_previous_generation_has_its_companies(
+    two_generations: TwoGenerations,
+) -> None:
+    reply = two_generations.server.ask(
+        f"/api/v1/export?version={two_generations.first}", headers=two_generations.customer.headers
     )
 
     sheets = openpyxl.load_workbook(BytesIO(reply.body), read_only=True).worksheets
@@ -152,9 +190,13 @@ def test_a_workbook_of_the_generation_before_has_its_companies(pinned: Pinned) -
     assert "Un 10" in cells and "Deux 10" not in cells
 
 
-def test_an_export_of_a_generation_that_is_gone_costs_nothing(pinned: Pinned) -> None:
-    before = pinned.served.usage(pinned.customer).exports.used
-    reply = pinned.served.ask(f"/api/v1/export?version={'0' * 16}", headers=pinned.customer.headers)
+def test_an_export_of_a_generation_that_is_gone_costs_nothing(
+    two_generations: TwoGenerations,
+) -> None:
+    exports_before = two_generations.server.usage(two_generations.customer).exports.used
+    reply = two_generations.server.ask(
+        f"/api/v1/export?version={'0' * 16}", headers=two_generations.customer.headers
+    )
 
     assert (reply.status, reply.code) == (409, "version_expiree")
-    assert pinned.served.usage(pinned.customer).exports.used == before
+    assert two_generations.server.usage(two_generations.customer).exports.used == exports_before

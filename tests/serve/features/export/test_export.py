@@ -17,45 +17,61 @@ from serve.contract import files
 from serve.http.reply import EXPOSED
 from shards.query import Query, Range
 from tests import oracle
-from tests.serve.client import GENEROUS, PLANS, Served, serving
+from tests.serve.client import PLANS, UNREACHABLE_LIMITS, Server, run_server
 from tests.serve.clock import Clock
-from tests.serve.exports import JSON, PATH, exports, get, left_behind, listed, post
+from tests.serve.exports import (
+    EXPORT_PATH,
+    JSON_HEADER,
+    export_count,
+    get_export,
+    list_rows,
+    post_json,
+    spool_files,
+)
 from tests.serve.processes import eventually
 from tests.serve.world import COMPANIES, IT, RETAIL, TWO_SECTORS_LABEL
 
-TWO_AT_ONCE = replace(GENEROUS, exports=2)
-HELD = timedelta(minutes=5)
-SLUGS = [slug for slug, plan in PLANS.items() if plan.exports_par_mois]
+TWO_AT_ONCE = replace(UNREACHABLE_LIMITS, exports=2)
+RESERVATION_TIME = timedelta(minutes=5)  # after which a reservation expires
+PLANS_WITH_EXPORTS = [slug for slug, plan in PLANS.items() if plan.exports_par_mois]
 
 
 @pytest.fixture(scope="module")
 def clock() -> Clock:
+    """A day of November from which nine and a half days of the month are left."""
     return Clock("2026-11-21T12:00:00")
 
 
 @pytest.fixture(scope="module")
-def own(data_of_its_own: Path, clock: Clock) -> Iterator[Served]:
-    state = data_of_its_own.with_name("state")
-    with serving(data_of_its_own, state=state, now=clock, debit=TWO_AT_ONCE) as server:
-        yield server
-    assert not list(left_behind(state))
+def separate_server(separate_data: Path, clock: Clock) -> Iterator[Server]:
+    """A server of this file alone, with a fixed time and at most two exports at once; it must leave no file."""
+    state = separate_data.with_name("state")
+    with run_server(separate_data, state=state, now=clock, debit=TWO_AT_ONCE) as separate_server:
+        yield separate_server
+    assert not list(spool_files(state))
 
 
 # -- the file ---------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("slug", SLUGS)
-def test_every_plan_gets_its_file_and_is_told_what_is_in_it(own: Served, slug: str) -> None:
+@pytest.mark.parametrize("slug", PLANS_WITH_EXPORTS)
+def test_every_plan_gets_its_file_and_headers_with_its_counts(
+    separate_server: Server, slug: str
+) -> None:
     """§4.6, §8.1, F7, F13"""
-    customer, plan = own.customer(slug), PLANS[slug]
+    customer, plan = separate_server.customer(slug), PLANS[slug]
 
-    reply = get(own, customer, pays="FR,UK")
+    reply = get_export(separate_server, customer, pays="FR,UK")
 
     expected = oracle.search(COMPANIES, Query(pays=("FR", "UK")))
-    assert [row["Identifiant"] for row in listed(reply)] == [one["id"] for one in expected]
-    told = {name: value for name, value in reply.headers.items() if name.startswith("X-Export")}
-    assert told == {
-        "X-Export-Lignes": "11",
+    assert [row["Identifiant"] for row in list_rows(reply)] == [
+        company["id"] for company in expected
+    ]
+    export_headers = {
+        name: value for name, value in reply.headers.items() if name.startswith("X-Export")
+    }
+    assert export_headers == {
+        "X-Export-Lignes": "11",  # 8 French and 3 British companies
         "X-Export-Total": "11",
         "X-Export-Plafond": str(plan.lignes_par_export),
         "X-Export-Comptes": "1",
@@ -66,13 +82,13 @@ def test_every_plan_gets_its_file_and_is_told_what_is_in_it(own: Served, slug: s
         "1",
         str(plan.exports_par_mois),
     )
-    assert exports(own, customer) == 1
-    assert own.used(customer) == 0  # D2: an export is no daily call
+    assert export_count(separate_server, customer) == 1
+    assert separate_server.calls_used(customer) == 0  # D2: exports do not count as calls of the day
 
 
-def test_the_file_is_an_attachment_that_no_cache_keeps(own: Served) -> None:
+def test_the_file_is_an_attachment_that_no_cache_stores(separate_server: Server) -> None:
     """F6"""
-    reply = get(own, own.customer("data"), pays="EE")
+    reply = get_export(separate_server, separate_server.customer("data"), pays="EE")
 
     headers = reply.headers
     assert headers["Content-Type"] == (
@@ -85,13 +101,13 @@ def test_the_file_is_an_attachment_that_no_cache_keeps(own: Served) -> None:
     )
     assert headers["Cache-Control"] == "private, no-store"
     assert "ETag" not in headers
-    sent = {name for name in headers if name.startswith(("X-", "Content-D", "RateLimit"))}
-    assert sent - {"X-Content-Type-Options"} <= set(EXPOSED)
+    header_names = {name for name in headers if name.startswith(("X-", "Content-D", "RateLimit"))}
+    assert header_names - {"X-Content-Type-Options"} <= set(EXPOSED)
 
 
-def test_the_month_is_the_meter_of_the_route(own: Served) -> None:
-    """D3: nine days and a half are left of November"""
-    headers = get(own, own.customer("data"), pays="EE").headers
+def test_the_quota_headers_are_those_of_the_month(separate_server: Server) -> None:
+    """D3: nine and a half days of November are left."""
+    headers = get_export(separate_server, separate_server.customer("data"), pays="EE").headers
 
     reset = 9 * 86_400 + 43_200
     assert headers["X-Quota-Reset"] == str(reset)
@@ -117,14 +133,16 @@ def test_the_month_is_the_meter_of_the_route(own: Served) -> None:
         ({"format": "csv"}, "application/json", "text/csv; charset=utf-8; header=present", "csv"),
     ],
 )  # fmt: skip
-def test_a_table_is_chosen_by_name_or_by_accept_and_counted_as_a_workbook(
-    own: Served, params: dict[str, str], accept: str, media_type: str, extension: str
+def test_a_table_is_chosen_by_format_or_accept_and_counted_like_a_workbook(
+    separate_server: Server, params: dict[str, str], accept: str, media_type: str, extension: str
 ) -> None:
     """X7"""
-    customer = own.customer("data")
-    wanted = urlencode({"pays": "FR,UK", **params})
+    customer = separate_server.customer("data")
+    query = urlencode({"pays": "FR,UK", **params})
 
-    reply = own.ask(f"{PATH}?{wanted}", headers={**customer.headers, "Accept": accept})
+    reply = separate_server.ask(
+        f"{EXPORT_PATH}?{query}", headers={**customer.headers, "Accept": accept}
+    )
 
     assert (reply.status, reply.headers["Content-Type"]) == (200, media_type)
     assert reply.headers["Content-Disposition"].endswith(f"-2026-11-21.{extension}")
@@ -135,35 +153,41 @@ def test_a_table_is_chosen_by_name_or_by_accept_and_counted_as_a_workbook(
     assert reply.headers["X-Export-Comptes"] == (
         "1" if "comptes" in params or extension == "xlsx" else "0"
     )
-    assert exports(own, customer) == 1
+    assert export_count(separate_server, customer) == 1
 
 
 @pytest.mark.parametrize(
     "accept",
     ["application/json", "application/parquet", "text/html", "*/*;q=0", "application/json, text/csv;q=0"],
 )  # fmt: skip
-def test_an_accept_that_no_format_meets_is_refused_and_costs_nothing(
-    own: Served, accept: str
+def test_an_accept_without_a_known_format_is_406_and_costs_nothing(
+    separate_server: Server, accept: str
 ) -> None:
     """X7, RFC 9110 §15.5.7"""
-    customer = own.customer("data")
+    customer = separate_server.customer("data")
     headers = {**customer.headers, "Accept": accept}
 
     for reply in (
-        own.ask(PATH, headers=headers),
-        own.ask(PATH, "POST", {**headers, **JSON}, body=b"{}"),
+        separate_server.ask(EXPORT_PATH, headers=headers),
+        separate_server.ask(EXPORT_PATH, "POST", {**headers, **JSON_HEADER}, body=b"{}"),
     ):
         assert (reply.status, reply.code) == (406, "format_non_acceptable")
         assert "text/csv" in reply.json["valeurs"]
         assert accept in reply.json["erreur"]["message"]
-    assert exports(own, customer) == 0
+    assert export_count(separate_server, customer) == 0
 
 
-def test_a_body_that_names_a_format_needs_no_accept(own: Served) -> None:
+def test_a_body_that_names_a_format_needs_no_accept(separate_server: Server) -> None:
     """X7"""
-    headers = {**own.customer("data").headers, **JSON, "Accept": "application/json"}
+    headers = {
+        **separate_server.customer("data").headers,
+        **JSON_HEADER,
+        "Accept": "application/json",
+    }
 
-    reply = own.ask(PATH, "POST", headers, body=b'{"format": "csv", "pays": "EE"}')
+    reply = separate_server.ask(
+        EXPORT_PATH, "POST", headers, body=b'{"format": "csv", "pays": "EE"}'
+    )
 
     assert (reply.status, reply.headers["Content-Type"]) == (
         200,
@@ -171,59 +195,63 @@ def test_a_body_that_names_a_format_needs_no_accept(own: Served) -> None:
     )
 
 
-def test_a_table_has_the_rows_of_a_search_and_the_columns_that_are_wanted(own: Served) -> None:
-    """X7, F1"""
+def test_a_table_has_the_rows_of_a_search_and_the_requested_columns(
+    separate_server: Server,
+) -> None:
+    """X7, F1: a column that is requested twice is in the table once"""
     body = {"secteur": IT, "tri": "nom", "format": "csv", "colonnes": "nom, iso2,nom", "limit": 2}
 
-    reply = post(own, own.customer("data"), orjson.dumps(body))
+    reply = post_json(separate_server, separate_server.customer("data"), orjson.dumps(body))
 
     expected = oracle.search(COMPANIES, Query(secteurs=("62",), tri="nom"))[:2]
     lines = reply.body.decode("utf-8-sig").splitlines()
-    assert lines == ["nom,iso2", *(f"{one['nom']},{one['iso2']}" for one in expected)]
+    assert lines == ["nom,iso2", *(f"{company['nom']},{company['iso2']}" for company in expected)]
 
 
-def test_the_list_of_a_workbook_has_the_columns_that_are_wanted_and_nothing_more(
-    own: Served,
+def test_the_list_of_a_workbook_has_only_the_requested_columns(
+    separate_server: Server,
 ) -> None:
-    """X7: raw amounts in view, contacts by right only, the other sheets as ever."""
-    wanted = {"pays": "FR", "colonnes": "id,telephone,total_actif_last,nom"}
+    """X7: requested raw amounts are visible, contacts need the right, and other sheets keep their columns."""
+    params = {"pays": "FR", "colonnes": "id,telephone,total_actif_last,nom"}
 
-    book, refused = (
-        load_workbook(BytesIO(get(own, own.customer(plan), **wanted).body))
+    book, book_without_contacts = (
+        load_workbook(
+            BytesIO(get_export(separate_server, separate_server.customer(plan), **params).body)
+        )
         for plan in ("data", "free")
     )
 
     expected = oracle.search(COMPANIES, Query(pays=("FR",)))
     rows = [[cell.value for cell in line] for line in book["Liste"].iter_rows()]
     assert rows[0] == ["Identifiant", "Téléphone", "Total de l'actif publié", "Nom"]
-    fields = wanted["colonnes"].split(",")
-    assert rows[1:] == [[one[name] for name in fields] for one in expected]
+    fields = params["colonnes"].split(",")
+    assert rows[1:] == [[company[name] for name in fields] for company in expected]
     assert not any(letter.hidden for letter in book["Liste"].column_dimensions.values())
     assert book["Liste"].freeze_panes == "B2"
-    assert {cell.value for cell in refused["Liste"]["B"][1:]} == {None}
+    assert {cell.value for cell in book_without_contacts["Liste"]["B"][1:]} == {None}
     assert book["Contacts"].max_column > len(fields)
 
 
-def test_an_unknown_column_is_named_with_those_that_were_meant(own: Served) -> None:
+def test_an_unknown_column_is_an_error_with_suggestions(separate_server: Server) -> None:
     """X7"""
-    customer = own.customer("data")
+    customer = separate_server.customer("data")
 
-    unknown = get(own, customer, format="csv", colonnes="id,turnover,nomm,Ville")
+    refused = get_export(separate_server, customer, format="csv", colonnes="id,turnover,nomm,Ville")
 
-    assert (unknown.status, unknown.code) == (400, "parametre_invalide")
-    assert unknown.json["parametre"] == "colonnes"
-    assert unknown.json["suggestions"]["nomm"][0] == "nom"
-    assert unknown.json["suggestions"]["turnover"][0] == "ca_eur"
-    assert unknown.json["suggestions"]["Ville"] == ["ville"]
-    assert len(unknown.json["valeurs"]) == 48
-    assert exports(own, customer) == 0
+    assert (refused.status, refused.code) == (400, "parametre_invalide")
+    assert refused.json["parametre"] == "colonnes"
+    assert refused.json["suggestions"]["nomm"][0] == "nom"
+    assert refused.json["suggestions"]["turnover"][0] == "ca_eur"
+    assert refused.json["suggestions"]["Ville"] == ["ville"]
+    assert len(refused.json["valeurs"]) == 48  # the names of all columns
+    assert export_count(separate_server, customer) == 0
 
 
-def test_a_table_of_nothing_is_not_counted(own: Served) -> None:
+def test_an_empty_table_is_not_counted(separate_server: Server) -> None:
     """F5"""
-    customer = own.customer("free")
+    customer = separate_server.customer("free")
 
-    reply = get(own, customer, q="introuvable", format="csv", colonnes="id")
+    reply = get_export(separate_server, customer, q="introuvable", format="csv", colonnes="id")
 
     assert (reply.status, reply.body, reply.headers["X-Quota-Used"]) == (
         200,
@@ -235,93 +263,129 @@ def test_a_table_of_nothing_is_not_counted(own: Served) -> None:
 # -- parameters --------------------------------------------------------------------------
 
 
-def test_all_filters_and_the_order_are_those_of_a_search(own: Served) -> None:
+def test_filters_and_order_work_as_in_a_search(separate_server: Server) -> None:
     """§4.6"""
     bounds = (Range("ca_eur", 0.0), Range("effectif", 5))
     query = Query(secteurs=("62",), q="e", tri="ca_asc", ranges=bounds)
 
-    reply = get(
-        own, own.customer("data"), secteur=IT, q="e", tri="ca_asc", ca_min="0", effectif_min="5"
+    reply = get_export(
+        separate_server,
+        separate_server.customer("data"),
+        secteur=IT,
+        q="e",
+        tri="ca_asc",
+        ca_min="0",
+        effectif_min="5",
     )
 
     expected = oracle.search(COMPANIES, query)
     assert expected
-    assert [row["Identifiant"] for row in listed(reply)] == [one["id"] for one in expected]
+    assert [row["Identifiant"] for row in list_rows(reply)] == [
+        company["id"] for company in expected
+    ]
 
 
-def test_every_filter_of_a_search_is_one_of_an_export(own: Served) -> None:
+def test_an_export_takes_the_filters_of_the_extensions(separate_server: Server) -> None:
     """X2, X0.3"""
-    customer = own.customer("data")
-    named = "fr:552 100 554,GB:08209948,FR:absente"
+    customer = separate_server.customer("data")
+    ids = "fr:552 100 554,GB:08209948,FR:absente"
 
-    by_name = post(own, customer, orjson.dumps({"ids": named, "cree_max": 2012, "etat": "active"}))
+    by_ids = post_json(
+        separate_server, customer, orjson.dumps({"ids": ids, "cree_max": 2012, "etat": "active"})
+    )
 
-    assert [row["Identifiant"] for row in listed(by_name)] == ["552100554", "08209948"]
-    scope = load_workbook(BytesIO(by_name.body))["Périmètre"]
-    told = {line[0]: line[1] for line in scope.iter_rows(max_row=15, values_only=True)}
-    assert told["Sociétés nommées"] == "2 trouvées par identifiant"
-    assert told["Identifiants inconnus"] == "FR:absente"
-    assert told["État"] == "Active"
-    assert told["Date de création"] == "jusqu'à 2012-12-31"
-    by_place = listed(get(own, customer, secteur=RETAIL, sous_secteur=TWO_SECTORS_LABEL))
+    assert [row["Identifiant"] for row in list_rows(by_ids)] == ["552100554", "08209948"]
+    scope = load_workbook(BytesIO(by_ids.body))["Périmètre"]
+    filters = {line[0]: line[1] for line in scope.iter_rows(max_row=15, values_only=True)}
+    assert filters["Sociétés nommées"] == "2 trouvées par identifiant"
+    assert filters["Identifiants inconnus"] == "FR:absente"
+    assert filters["État"] == "Active"
+    assert filters["Date de création"] == "jusqu'à 2012-12-31"
+    by_place = list_rows(
+        get_export(separate_server, customer, secteur=RETAIL, sous_secteur=TWO_SECTORS_LABEL)
+    )
     assert [row["Identifiant"] for row in by_place] == ["784671695"]
 
 
 @pytest.mark.parametrize("form", ["csv", "ndjson", "parquet", "xlsx"])
-def test_the_headers_of_a_file_name_the_unknown_companies(own: Served, form: str) -> None:
-    """X2: a table has no place for them"""
-    customer, total, named = (
-        own.customer("data"),
+def test_the_headers_of_a_file_name_the_unknown_companies(
+    separate_server: Server, form: str
+) -> None:
+    """X2: a table has only columns of companies, so its headers list the identifiers without a company."""
+    customer, total_header, ids_header = (
+        separate_server.customer("data"),
         "X-Export-Ids-Inconnus-Total",
         "X-Export-Ids-Inconnus",
     )
-    many = ",".join(f"FR:absente {number:03}" for number in range(200))
+    absent_ids = ",".join(f"FR:absente {number:03}" for number in range(200))
 
-    some = get(own, customer, ids="FR:absent é,FR:552100554,UK:1/2", format=form).headers
-    all_known = get(own, customer, ids="FR:552100554", format=form).headers
-    long = get(own, customer, ids=f"{many},FR:552100554", format=form).headers
+    two_unknown = get_export(
+        separate_server, customer, ids="FR:absent é,FR:552100554,UK:1/2", format=form
+    ).headers
+    none_unknown = get_export(separate_server, customer, ids="FR:552100554", format=form).headers
+    many_unknown = get_export(
+        separate_server, customer, ids=f"{absent_ids},FR:552100554", format=form
+    ).headers
 
-    assert (some["X-Export-Lignes"], some[total]) == ("1", "2")
-    assert some[named] == "FR:absent%20%C3%A9,UK:1%2F2"
-    assert (all_known[total], all_known.get(named)) == ("0", None)
-    assert long[total] == "200"
-    assert many.startswith(unquote(long[named]) + ",") and 1_900 < len(long[named]) <= 2_000
-    assert total not in get(own, customer, pays="EE", format=form).headers
+    assert (two_unknown["X-Export-Lignes"], two_unknown[total_header]) == ("1", "2")
+    assert two_unknown[ids_header] == "FR:absent%20%C3%A9,UK:1%2F2"
+    assert (none_unknown[total_header], none_unknown.get(ids_header)) == ("0", None)
+    assert many_unknown[total_header] == "200"
+    assert (
+        absent_ids.startswith(unquote(many_unknown[ids_header]) + ",")
+        and 1_900 < len(many_unknown[ids_header]) <= 2_000
+    )
+    assert total_header not in get_export(separate_server, customer, pays="EE", format=form).headers
 
 
 @pytest.mark.parametrize("form", ["csv", "ndjson", "parquet", "xlsx"])
-def test_the_headers_of_a_file_name_the_classes_of_an_activity(own: Served, form: str) -> None:
-    """X13: they are those that a search with the same words says"""
-    customer = own.customer("data")
+def test_the_headers_of_a_file_name_the_classes_of_an_activity(
+    separate_server: Server, form: str
+) -> None:
+    """X13: the words stand for the same NACE classes as in a search."""
+    customer = separate_server.customer("data")
     path = f"/api/v1/societes?{urlencode({'activite': 'boulangerie'})}"
-    searched = own.ask(path, headers=customer.headers).json["activites_comprises"]
+    classes = separate_server.ask(path, headers=customer.headers).json["activites_comprises"]
 
-    headers = get(own, customer, activite="boulangerie", format=form).headers
+    headers = get_export(separate_server, customer, activite="boulangerie", format=form).headers
 
-    assert headers["X-Export-Activites"] == ",".join(one["nace"] for one in searched)
-    assert headers["X-Export-Activites-Total"] == str(len(searched))
-    assert "X-Export-Activites" not in get(own, customer, pays="EE", format=form).headers
+    assert headers["X-Export-Activites"] == ",".join(activity["nace"] for activity in classes)
+    assert headers["X-Export-Activites-Total"] == str(len(classes))
+    assert (
+        "X-Export-Activites"
+        not in get_export(separate_server, customer, pays="EE", format=form).headers
+    )
 
 
 @pytest.mark.parametrize(
-    ("slug", "limit", "lignes"),
+    ("slug", "limit", "exported"),
     [("free", "", 25), ("free", "3", 3), ("free", "9999", 25), ("data", "26", 26),
      ("data", "9" * 50, 41), ("data", "1", 1)],
 )  # fmt: skip
-def test_the_limit_is_clamped_to_the_plan(own: Served, slug: str, limit: str, lignes: int) -> None:
-    """F1"""
-    reply = get(own, own.customer(slug), limit=limit)
+def test_the_limit_is_clamped_to_the_plan(
+    separate_server: Server, slug: str, limit: str, exported: int
+) -> None:
+    """F1: the plan `free` exports 25 rows, and `data` more than the 41 companies of the generation"""
+    reply = get_export(separate_server, separate_server.customer(slug), limit=limit)
 
     assert (reply.headers["X-Export-Lignes"], reply.headers["X-Export-Total"]) == (
-        str(lignes),
+        str(exported),
         "41",
     )
-    assert len(listed(reply)) == lignes
+    assert len(list_rows(reply)) == exported
 
 
-def test_lang_en_gives_english_sheets(own: Served) -> None:
-    """F11"""
-    assert len(listed(get(own, own.customer("data"), lang="en", pays="EE"), "List")) == 2
+def test_lang_en_gives_english_sheets(separate_server: Server) -> None:
+    """F11: the sheet is named List and has the two Estonian companies"""
+    assert (
+        len(
+            list_rows(
+                get_export(separate_server, separate_server.customer("data"), lang="en", pays="EE"),
+                "List",
+            )
+        )
+        == 2
+    )
 
 
 @pytest.mark.parametrize(
@@ -341,38 +405,46 @@ def test_lang_en_gives_english_sheets(own: Served) -> None:
         ({"secteur": "y"}, "secteur_inconnu"),
     ],
 )
-def test_a_wrong_parameter_costs_nothing(own: Served, params: dict[str, str], code: str) -> None:
+def test_a_wrong_parameter_costs_nothing(
+    separate_server: Server, params: dict[str, str], code: str
+) -> None:
     """F2, D5"""
-    customer = own.customer("free")
+    customer = separate_server.customer("free")
 
-    by_get = get(own, customer, **params)
-    by_post = post(own, customer, orjson.dumps(params))
+    by_get = get_export(separate_server, customer, **params)
+    by_post = post_json(separate_server, customer, orjson.dumps(params))
 
     for reply in (by_get, by_post):
         assert (reply.status, reply.code) == (400, code)
     assert by_get.json == by_post.json
-    assert exports(own, customer) == 0
+    assert export_count(separate_server, customer) == 0
 
 
-def test_a_post_takes_every_parameter_as_text_or_number(own: Served) -> None:
-    """F3"""
-    customer = own.customer("data")
+def test_a_post_takes_parameters_as_text_or_number(separate_server: Server) -> None:
+    """F3: the three ways export the same two companies"""
+    customer = separate_server.customer("data")
 
-    texts = post(own, customer, b'{"pays":"FR","limit":"2","ca_min":"1e6","avec_ca":"1"}')
-    numbers = post(own, customer, b'{"pays":"FR","limit":2.0,"ca_min":1e6,"avec_ca":1}')
-    by_get = get(own, customer, pays="FR", limit="2", ca_min="1e6", avec_ca="1")
+    texts = post_json(
+        separate_server, customer, b'{"pays":"FR","limit":"2","ca_min":"1e6","avec_ca":"1"}'
+    )
+    numbers = post_json(
+        separate_server, customer, b'{"pays":"FR","limit":2.0,"ca_min":1e6,"avec_ca":1}'
+    )
+    by_get = get_export(separate_server, customer, pays="FR", limit="2", ca_min="1e6", avec_ca="1")
 
-    assert listed(texts) == listed(numbers) == listed(by_get)
-    assert len(listed(texts)) == 2
+    assert list_rows(texts) == list_rows(numbers) == list_rows(by_get)
+    assert len(list_rows(texts)) == 2
 
 
-def test_a_list_of_a_body_may_be_an_array(own: Served) -> None:
-    """F3, X8: as in the body of /modifications"""
-    customer = own.customer("data")
+def test_a_list_in_a_body_may_be_an_array(separate_server: Server) -> None:
+    """F3, X8: a parameter with several values is an array or a text with commas, as in POST /modifications."""
+    customer = separate_server.customer("data")
 
-    array = post(own, customer, b'{"pays":["FR","DE"],"nace":[64,"62"],"etat":[],"limit":[2]}')
-    text = post(own, customer, b'{"pays":"FR,DE","nace":"64,62","limit":2}')
-    refused = {
+    array = post_json(
+        separate_server, customer, b'{"pays":["FR","DE"],"nace":[64,"62"],"etat":[],"limit":[2]}'
+    )
+    text = post_json(separate_server, customer, b'{"pays":"FR,DE","nace":"64,62","limit":2}')
+    refused_bodies = {
         b'{"pays":[["FR"]]}': "un tableau",
         b'{"q":["a","b"]}': "'a', 'b'",
         b'{"ids":[]}': "[]",
@@ -381,36 +453,53 @@ def test_a_list_of_a_body_may_be_an_array(own: Served) -> None:
         b'{"ids":","}': "','",
     }
 
-    assert listed(array) == listed(text) != []
-    for body, shown in refused.items():
-        reply = post(own, customer, body)
+    assert list_rows(array) == list_rows(text) != []
+    for body, value in refused_bodies.items():
+        reply = post_json(separate_server, customer, body)
         assert (reply.status, reply.code) == (400, "parametre_invalide")
-        assert shown in reply.json["erreur"]["message"]
+        assert value in reply.json["erreur"]["message"]
 
 
-def test_an_empty_object_is_the_whole_base(own: Served) -> None:
+def test_an_empty_object_exports_all_companies(separate_server: Server) -> None:
     """F3"""
-    assert post(own, own.customer("data"), b"{}").headers["X-Export-Lignes"] == "41"
+    assert (
+        post_json(separate_server, separate_server.customer("data"), b"{}").headers[
+            "X-Export-Lignes"
+        ]
+        == "41"
+    )
 
 
-def test_a_wrong_body_is_told_and_costs_nothing(own: Served) -> None:
+def test_a_wrong_body_is_an_error_and_costs_nothing(separate_server: Server) -> None:
     """F3"""
-    customer = own.customer("free")
+    customer = separate_server.customer("free")
     form = {**customer.headers, "Content-Type": "application/x-www-form-urlencoded"}
 
     answers = [
-        (post(own, customer, b"pays=FR"), 400, "corps_invalide"),
-        (post(own, customer, b""), 400, "corps_invalide"),
-        (post(own, customer, b"{}", f"{PATH}?pays=FR"), 400, "parametre_invalide"),
-        (own.ask(PATH, "POST", form, body=b"{}"), 415, "type_non_supporte"),
-        (own.ask(PATH, "POST", customer.headers, body=b"{}"), 415, "type_non_supporte"),
-        (post(own, customer, b'{"q":"' + b"x" * 65_536 + b'"}'), 413, "corps_trop_grand"),
-        (post(own, customer, b'{"pays":null}'), 400, "parametre_invalide"),
+        (post_json(separate_server, customer, b"pays=FR"), 400, "corps_invalide"),
+        (post_json(separate_server, customer, b""), 400, "corps_invalide"),
+        (
+            post_json(separate_server, customer, b"{}", f"{EXPORT_PATH}?pays=FR"),
+            400,
+            "parametre_invalide",
+        ),
+        (separate_server.ask(EXPORT_PATH, "POST", form, body=b"{}"), 415, "type_non_supporte"),
+        (
+            separate_server.ask(EXPORT_PATH, "POST", customer.headers, body=b"{}"),
+            415,
+            "type_non_supporte",
+        ),
+        (
+            post_json(separate_server, customer, b'{"q":"' + b"x" * 65_536 + b'"}'),
+            413,
+            "corps_trop_grand",
+        ),
+        (post_json(separate_server, customer, b'{"pays":null}'), 400, "parametre_invalide"),
     ]
 
     for reply, status, code in answers:
         assert (reply.status, reply.code) == (status, code)
-    assert exports(own, customer) == 0
+    assert export_count(separate_server, customer) == 0
 
 
 @pytest.mark.parametrize(
@@ -424,14 +513,14 @@ def test_a_wrong_body_is_told_and_costs_nothing(own: Served) -> None:
         ("Content-Length: 2\r\nExpect: 100-continue", "{}", b"100"),
     ],
 )  # fmt: skip
-def test_a_body_may_come_in_any_form_that_http_has(
-    own: Served, headers: str, body: str, status: bytes
+def test_a_body_may_be_chunked_or_wait_for_a_continue(
+    separate_server: Server, headers: str, body: str, status: bytes
 ) -> None:
     """F3, RFC 9112"""
-    key = own.customer("free").key
+    key = separate_server.customer("free").key
 
-    answer = own.raw(
-        f"POST {PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n"
+    answer = separate_server.send_raw(
+        f"POST {EXPORT_PATH} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {key}\r\nConnection: close\r\n"
         f"Content-Type: application/json\r\n{headers}\r\n\r\n{body}"
     )
 
@@ -439,58 +528,61 @@ def test_a_body_may_come_in_any_form_that_http_has(
     assert status != b"100" or b"\r\n\r\nHTTP/1.1 200 OK\r\n" in answer
 
 
-def test_a_request_line_may_be_64_kib_long(own: Served) -> None:
+def test_a_request_line_may_be_64_kib_long(separate_server: Server) -> None:
     """F4"""
-    customer = own.customer("data")
+    customer = separate_server.customer("data")
 
-    fits = get(own, customer, pays=",".join(["FR"] * 10_000), limit="1")
-    too_long = get(own, customer, pays=",".join(["FR"] * 20_000))
+    fits = get_export(separate_server, customer, pays=",".join(["FR"] * 10_000), limit="1")
+    too_long = get_export(separate_server, customer, pays=",".join(["FR"] * 20_000))
 
     assert fits.headers["X-Export-Lignes"] == "1"
     assert (too_long.status, too_long.code) == (414, "uri_trop_longue")
 
 
-# -- who, and how often --------------------------------------------------------------------
+# -- keys and quotas --------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "headers", [{}, {"Authorization": "Bearer soc_live_x"}, {"Authorization": "Basic x"}]
 )
-def test_without_a_valid_key_there_is_no_file(own: Served, headers: dict[str, str]) -> None:
+def test_without_a_valid_key_there_is_no_file(
+    separate_server: Server, headers: dict[str, str]
+) -> None:
     """A3"""
     for reply in (
-        own.ask(PATH, headers=headers),
-        own.ask(PATH, "POST", {**headers, **JSON}, body=b"{}"),
+        separate_server.ask(EXPORT_PATH, headers=headers),
+        separate_server.ask(EXPORT_PATH, "POST", {**headers, **JSON_HEADER}, body=b"{}"),
     ):
         assert (reply.status, reply.code) == (401, "compte_requis")
         assert reply.headers["WWW-Authenticate"].startswith("Bearer")
 
 
-def test_an_account_without_the_tool_exports_at_the_free_level(own: Served) -> None:
+def test_an_account_without_the_tool_exports_at_the_free_level(separate_server: Server) -> None:
     """A7"""
-    reply = get(own, own.customer("corporate", api_tool=False))
+    reply = get_export(separate_server, separate_server.customer("corporate", api_tool=False))
 
     assert reply.headers["X-Export-Plafond"] == "25"
     assert reply.headers["X-Export-Coordonnees"] == "false"
 
 
-def test_the_methods_are_get_and_post(own: Served) -> None:
-    """G1, G2, G3"""
+def test_the_methods_are_get_and_post(separate_server: Server) -> None:
+    """G1, G2, G3: HEAD is refused too, unlike on other routes"""
     for method in ("HEAD", "PUT", "DELETE"):
-        reply = own.ask(PATH, method, own.customer().headers)
+        reply = separate_server.ask(EXPORT_PATH, method, separate_server.customer().headers)
         assert (reply.status, reply.headers["Allow"]) == (405, "GET, POST, OPTIONS")
-    preflight = own.ask(PATH, "OPTIONS")
+    preflight = separate_server.ask(EXPORT_PATH, "OPTIONS")
     assert preflight.status == 204
     assert preflight.headers["Access-Control-Allow-Methods"] == "GET, POST, OPTIONS"
     assert "Content-Type" in preflight.headers["Access-Control-Allow-Headers"]
 
 
-def test_the_last_export_of_the_month_is_the_last(own: Served) -> None:
-    """§4.6, D4, F10"""
-    customer = own.customer("free")
-    assert [get(own, customer, limit="1").headers["X-Quota-Used"] for _ in "ab"] == ["1", "2"]
+def test_an_export_over_the_limit_of_the_month_is_429(separate_server: Server) -> None:
+    """§4.6, D4, F10: `free` has two exports a month"""
+    customer = separate_server.customer("free")
+    allowed = [get_export(separate_server, customer, limit="1") for _ in range(2)]
+    assert [reply.headers["X-Quota-Used"] for reply in allowed] == ["1", "2"]
 
-    refused = get(own, customer, limit="1")
+    refused = get_export(separate_server, customer, limit="1")
 
     assert (refused.status, refused.code) == (429, "quota_export")
     assert "Données, 40 exports par mois" in refused.json["erreur"]["message"]
@@ -502,62 +594,65 @@ def test_the_last_export_of_the_month_is_the_last(own: Served) -> None:
         "reinitialisation": "2026-12-01T00:00:00Z",
     }
     assert (refused.headers["X-Quota-Used"], refused.headers["X-Quota-Limit"]) == ("2", "2")
+    # Nine and a half days to 1 December.
     assert refused.headers["Retry-After"] == str(9 * 86_400 + 43_200)
-    assert exports(own, customer) == 2
+    assert export_count(separate_server, customer) == 2
 
 
-def test_on_the_highest_plan_the_remedy_is_the_date(own: Served) -> None:
+def test_on_the_highest_plan_the_remedy_is_the_date(separate_server: Server) -> None:
     """F10"""
-    customer, now = own.customer("integral"), own.context.now()
-    for _ in range(200):
-        held = own.store.reserve(customer.account, 200, 1, HELD, now).result(10)
-        assert isinstance(held, Reservation)
-        own.store.commit(held, now).result(10)
+    customer, now = separate_server.customer("integral"), separate_server.context.now()
+    for _ in range(200):  # all exports of a month of this plan
+        reservation = separate_server.store.reserve(
+            customer.account, 200, 1, RESERVATION_TIME, now
+        ).result(10)
+        assert isinstance(reservation, Reservation)
+        separate_server.store.commit(reservation, now).result(10)
 
-    refused = get(own, customer)
+    refused = get_export(separate_server, customer)
 
     assert "2026-12-01T00:00:00Z" in refused.json["erreur"]["message"]
     assert "tarifs" not in refused.json["erreur"]["message"]
 
 
-def test_a_third_export_at_once_is_refused_and_not_counted(own: Served) -> None:
+def test_a_third_export_at_once_is_refused_and_not_counted(separate_server: Server) -> None:
     """D7"""
-    customer, now = own.customer("data"), own.context.now()
-    for _ in range(2):
-        own.store.reserve(customer.account, 40, 2, HELD, now).result(10)
+    customer, now = separate_server.customer("data"), separate_server.context.now()
+    for _ in range(2):  # exports in progress
+        separate_server.store.reserve(customer.account, 40, 2, RESERVATION_TIME, now).result(10)
 
-    refused = get(own, customer, limit="1")
+    refused = get_export(separate_server, customer, limit="1")
 
     assert (refused.status, refused.code) == (429, "trop_de_requetes")
     assert refused.json["quota"]["type"] == "debit"
     assert refused.json["quota"]["limite"] == 2
     assert refused.headers["Retry-After"] == "10"
     assert (refused.headers["X-Quota-Used"], refused.headers["X-Quota-Limit"]) == ("2", "40")
-    assert exports(own, customer) == 2
+    assert export_count(separate_server, customer) == 2
 
 
-def test_a_search_that_finds_nothing_is_a_workbook_and_is_not_counted(own: Served) -> None:
-    """F5"""
-    customer = own.customer("free")
+def test_an_empty_workbook_is_not_counted(separate_server: Server) -> None:
+    """F5: three exports, although `free` has two a month"""
+    customer = separate_server.customer("free")
 
-    replies = [get(own, customer, q="introuvable") for _ in range(3)]
+    replies = [get_export(separate_server, customer, q="introuvable") for _ in range(3)]
 
     for reply in replies:
-        assert listed(reply) == []
+        assert list_rows(reply) == []
         assert (reply.headers["X-Export-Lignes"], reply.headers["X-Export-Total"]) == ("0", "0")
         assert reply.headers["X-Quota-Used"] == "0"
-    assert exports(own, customer) == 0
+    assert export_count(separate_server, customer) == 0
 
 
-def test_the_log_names_the_parameters_and_the_size(own: Served) -> None:
+def test_the_log_names_the_parameters_and_the_size(separate_server: Server) -> None:
     """G11"""
-    own.lines.clear()
-    reply = post(own, own.customer("data"), b'{"pays":"EE"}')
+    separate_server.lines.clear()
+    reply = post_json(separate_server, separate_server.customer("data"), b'{"pays":"EE"}')
 
-    assert eventually(lambda: len(own.lines) == 1)
-    line = orjson.loads(own.lines[-1])
+    assert eventually(lambda: len(separate_server.lines) == 1)
+    line = orjson.loads(separate_server.lines[-1])
     assert (line["route"], line["method"], line["quota"]) == ("export", "POST", "taken")
     assert line["query"] == {"pays": ["EE"]}
     assert line["bytes"] > len(reply.body)
     assert re.search(rb'societes_requests_total\{plan="data",route="export",status="2xx"\}',
-                     own.ask("/metrics").body)  # fmt: skip
+                     separate_server.ask("/metrics").body)  # fmt: skip

@@ -1,4 +1,4 @@
-"""Tables of an export in the programs that people load them with: every value is that of the API (X7).
+"""Tables of an export in programs that people use to read them: every value is equal to the API's (X7).
 
 The data have accents, leading zeros, nulls, lists, and texts that a spreadsheet could take for formulas.
 """
@@ -16,11 +16,12 @@ from openpyxl import load_workbook
 
 from serve.contract import files
 from tests.proof.tools import need
-from tests.serve.features.export.tables import Place, as_text, published, rows
+from tests.serve.features.export.tables import Exporter, csv_rows, expected_csv_row, make_exporter
 
 Records = list[dict[str, Any]]
 
-DUCKDB = {
+# The type in DuckDB of each type of column.
+DUCKDB_TYPES = {
     "text": "VARCHAR",
     "integer": "BIGINT",
     "number": "DOUBLE",
@@ -30,11 +31,13 @@ DUCKDB = {
 
 
 @pytest.fixture(scope="module")
-def place(tmp_path_factory: pytest.TempPathFactory) -> Place:
-    return published(tmp_path_factory.mktemp("readers"))
+def exporter(tmp_path_factory: pytest.TempPathFactory) -> Exporter:
+    """Companies of the HTTP tests, and some whose descriptions look like formulas."""
+    return make_exporter(tmp_path_factory.mktemp("readers"))
 
 
-def by_pandas(path: Path) -> Records:
+def read_with_pandas(path: Path) -> Records:
+    """The rows of a table; the missing values of pandas become None."""
     if path.suffix == ".csv":
         frame = pandas.read_csv(path, dtype=str, keep_default_na=False)
     elif path.suffix == ".ndjson":
@@ -43,28 +46,30 @@ def by_pandas(path: Path) -> Records:
         frame = pandas.read_parquet(path)
     columns = [
         [
-            None if pandas.api.types.is_scalar(one) and pandas.isna(one) else one
-            for one in frame[name].tolist()
+            None if pandas.api.types.is_scalar(value) and pandas.isna(value) else value
+            for value in frame[name].tolist()
         ]
         for name in frame
     ]
     return _records(list(frame), zip(*columns, strict=True))
 
 
-def by_duckdb(path: Path) -> Records:
+def read_with_duckdb(path: Path) -> Records:
+    """The rows of a table; all columns of a CSV are text."""
     if path.suffix == ".csv":
-        read = f"read_csv('{path}', all_varchar = true)"
+        source = f"read_csv('{path}', all_varchar = true)"
     elif path.suffix == ".ndjson":
-        known = files.company_columns().values()
-        types = ", ".join(f"{one.name}: '{DUCKDB[one.type]}'" for one in known)
-        read = f"read_json('{path}', format = 'newline_delimited', columns = {{{types}}})"
+        columns = files.company_columns().values()
+        types = ", ".join(f"{column.name}: '{DUCKDB_TYPES[column.type]}'" for column in columns)
+        source = f"read_json('{path}', format = 'newline_delimited', columns = {{{types}}})"
     else:
-        read = f"'{path}'"
-    found = duckdb.sql(f"SELECT * FROM {read}")
-    return _records(found.columns, found.fetchall())
+        source = f"'{path}'"
+    relation = duckdb.sql(f"SELECT * FROM {source}")
+    return _records(relation.columns, relation.fetchall())
 
 
-def by_polars(path: Path) -> Records:
+def read_with_polars(path: Path) -> Records:
+    """The rows of a table; all columns of a CSV are text."""
     if path.suffix == ".csv":
         frame = polars.read_csv(path, infer_schema=False)
     elif path.suffix == ".ndjson":
@@ -75,56 +80,66 @@ def by_polars(path: Path) -> Records:
 
 
 @pytest.mark.parametrize("form", ["csv", "ndjson", "parquet"])
-@pytest.mark.parametrize("reader", [by_pandas, by_duckdb, by_polars])
-def test_a_table_is_read_as_the_api_says_it(
-    place: Place, form: str, reader: Callable[[Path], Records], tmp_path: Path
+@pytest.mark.parametrize("reader", [read_with_pandas, read_with_duckdb, read_with_polars])
+def test_a_table_has_the_values_of_the_api(
+    exporter: Exporter, form: str, reader: Callable[[Path], Records], tmp_path: Path
 ) -> None:
     path = tmp_path / f"societes.{form}"
-    path.write_bytes(place.make(form)[1])
+    path.write_bytes(exporter.make_table(form)[1])
 
-    found = reader(path)
+    records = reader(path)
 
     if form == "csv":
-        # Python's own reader says what the file has; test_tables.py holds that to the API.
-        expected: Records = [dict(row) for row in rows(path.read_bytes())]
-        found = [{name: value or "" for name, value in one.items()} for one in found]
-        assert [one["id"] for one in found] == [as_text(one)["id"] for one in place.lines()]
+        # A CSV is compared as the csv module reads it, which test_tables.py compares with the API.
+        expected: Records = [dict(row) for row in csv_rows(path.read_bytes())]
+        records = [{name: value or "" for name, value in record.items()} for record in records]
+        assert [record["id"] for record in records] == [
+            expected_csv_row(record)["id"] for record in exporter.companies()
+        ]
     else:
-        expected = place.lines()
-    assert found == expected
-    assert any(one["id"].startswith("0") for one in found)
+        expected = exporter.companies()
+    assert records == expected
+    assert any(record["id"].startswith("0") for record in records)
 
 
-def test_libreoffice_reads_a_csv_as_text_and_finds_no_formula(place: Place, tmp_path: Path) -> None:
+def test_libreoffice_reads_a_csv_as_text_and_finds_no_formula(
+    exporter: Exporter, tmp_path: Path
+) -> None:
     path = tmp_path / "societes.csv"
-    path.write_bytes(place.make("csv")[1])
-    # Every column is text (2), as for identifiers with leading zeros.
+    path.write_bytes(exporter.make_table("csv")[1])
+    # Type 2 of LibreOffice is text, so identifiers keep their leading zeros.
     text = "/".join(f"{number}/2" for number in range(1, len(files.company_columns()) + 1))
 
-    sheet = by_libreoffice(path, f"44,34,76,1,{text}")
+    sheet = convert_with_libreoffice(path, f"44,34,76,1,{text}")
 
-    found = [[_cell(cell.value) for cell in line] for line in sheet.iter_rows(min_row=2)]
+    cells = [[_sheet_text(cell.value) for cell in line] for line in sheet.iter_rows(min_row=2)]
     assert {cell.data_type for line in sheet.iter_rows() for cell in line} <= {"s", "n"}
-    assert found == [[_cell(value) for value in row.values()] for row in rows(path.read_bytes())]
+    assert cells == [
+        [_sheet_text(value) for value in row.values()] for row in csv_rows(path.read_bytes())
+    ]
 
 
 @pytest.mark.parametrize("separator", [";", "\t"])
-def test_libreoffice_finds_no_formula_where_it_divides_at_another_separator(
-    place: Place, tmp_path: Path, separator: str
+def test_libreoffice_finds_no_formula_if_it_splits_at_another_separator(
+    exporter: Exporter, tmp_path: Path, separator: str
 ) -> None:
-    """A comma CSV in a country of semicolons"""
+    """A program that expects semicolons or tabs splits a CSV with commas inside its texts."""
     path = tmp_path / "societes.csv"
-    path.write_bytes(place.make("csv", colonnes=("id", "description"))[1])
+    path.write_bytes(exporter.make_table("csv", colonnes=("id", "description"))[1])
 
-    sheet = by_libreoffice(path, f"{ord(separator)},34,76,1")
+    sheet = convert_with_libreoffice(path, f"{ord(separator)},34,76,1")
 
     cells = [cell for line in sheet.iter_rows() for cell in line]
     assert sheet.max_column > 1
     assert {cell.data_type for cell in cells} <= {"s", "n"}
 
 
-def by_libreoffice(path: Path, options: str) -> Any:
-    """The sheet that LibreOffice makes of a CSV: separator, quotes, UTF-8, from line 1, types of columns."""
+def convert_with_libreoffice(path: Path, options: str) -> Any:
+    """The sheet that LibreOffice makes from a CSV.
+
+    Args:
+        options: separator, quote, encoding (76 is UTF-8), first line, types of columns.
+    """
     office = need("soffice", "libreoffice-calc")
     command = [office, "--headless", f"-env:UserInstallation=file://{path.parent}/profile",
                f"--infilter=CSV:{options}", "--convert-to", "xlsx",
@@ -134,16 +149,16 @@ def by_libreoffice(path: Path, options: str) -> Any:
 
 
 def _records(names: Sequence[str], lines: Any) -> Records:
-    """Rows as dicts; an array of pandas is a list."""
+    """The rows of a table as dicts by column; the arrays of pandas become lists."""
     return [
         {
-            name: one.tolist() if hasattr(one, "tolist") else one
-            for name, one in zip(names, line, strict=True)
+            name: value.tolist() if hasattr(value, "tolist") else value
+            for name, value in zip(names, line, strict=True)
         }
         for line in lines
     ]
 
 
-def _cell(value: Any) -> str:
-    """A cell as text; a carriage return of a cell is a line feed."""
+def _sheet_text(value: Any) -> str:
+    """A cell as text; CR LF becomes LF, as in a cell of a sheet."""
     return "" if value is None else str(value).replace("\r\n", "\n")

@@ -1,4 +1,4 @@
-"""The folder of temporary files: it disappears with its process, however that ends (F6)."""
+"""The spool, a folder of temporary files: the files of a process disappear with it, even after a kill (F6)."""
 
 import os
 import shutil
@@ -11,8 +11,8 @@ import pytest
 from serve.features.export.worker_pool import TempFiles
 from tests.serve.processes import ROOT
 
-# A process that makes a file in the spool, says so, and waits.
-_HOLDER = """
+# A process that creates a file in the spool, prints its folder, and waits.
+_FILE_HOLDER = """
 import sys
 from pathlib import Path
 from serve.features.export.worker_pool import TempFiles
@@ -24,14 +24,15 @@ sys.stdin.read()
 
 
 @pytest.fixture
-def holder(tmp_path: Path) -> "subprocess.Popen[str]":
+def file_holder(tmp_path: Path) -> "subprocess.Popen[str]":
+    """A running process with a file in the spool."""
     return subprocess.Popen(
-        [sys.executable, "-c", _HOLDER, str(tmp_path)], cwd=ROOT, text=True,
+        [sys.executable, "-c", _FILE_HOLDER, str(tmp_path)], cwd=ROOT, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     )  # fmt: skip
 
 
-def test_each_folder_is_new_and_all_go_at_the_end(tmp_path: Path) -> None:
+def test_each_folder_is_new_and_close_removes_them_all(tmp_path: Path) -> None:
     spool = TempFiles(tmp_path / "a" / "b")
 
     folders = [spool.folder() for _ in range(3)]
@@ -43,42 +44,42 @@ def test_each_folder_is_new_and_all_go_at_the_end(tmp_path: Path) -> None:
     assert list((tmp_path / "a" / "b").iterdir()) == []
 
 
-def test_what_a_killed_process_left_goes_and_what_a_living_one_has_stays(
-    tmp_path: Path, holder: "subprocess.Popen[str]"
+def test_files_of_a_killed_process_are_removed_and_files_of_a_running_process_stay(
+    tmp_path: Path, file_holder: "subprocess.Popen[str]"
 ) -> None:
-    with holder:
-        assert holder.stdout
-        left = Path(holder.stdout.readline().strip()) / "classeur.xlsx"
-        living, later = TempFiles(tmp_path), TempFiles(tmp_path)
+    with file_holder:
+        assert file_holder.stdout
+        old_file = Path(file_holder.stdout.readline().strip()) / "classeur.xlsx"
+        running_spool, next_spool = TempFiles(tmp_path), TempFiles(tmp_path)
 
-        own = living.folder()
-        assert left.exists()
-        holder.kill()
-        holder.wait()
-        later.open()
+        own_folder = running_spool.folder()
+        assert old_file.exists()
+        file_holder.kill()
+        file_holder.wait()
+        next_spool.open()
 
-    assert not left.exists()
-    assert own.exists()
-    living.close()
-    later.close()
+    assert not old_file.exists()
+    assert own_folder.exists()
+    running_spool.close()
+    next_spool.close()
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_spool_that_cannot_be_made_is_tried_again(tmp_path: Path) -> None:
-    place = tmp_path / "spool"
-    place.touch()
-    spool = TempFiles(place)
+def test_a_spool_that_could_not_be_created_is_created_later(tmp_path: Path) -> None:
+    path = tmp_path / "spool"
+    path.touch()
+    spool = TempFiles(path)
     with pytest.raises(FileExistsError):
         spool.open()
 
-    place.unlink()
+    path.unlink()
 
     assert spool.folder().is_dir()
     spool.close()
 
 
-def test_a_spool_that_was_removed_meanwhile_is_made_again(tmp_path: Path) -> None:
-    """By a cleaner of temporary files"""
+def test_a_removed_spool_is_created_again(tmp_path: Path) -> None:
+    """The system may clean up folders of temporary files."""
     spool = TempFiles(tmp_path / "spool")
     spool.folder()
     shutil.rmtree(tmp_path / "spool")
@@ -89,11 +90,11 @@ def test_a_spool_that_was_removed_meanwhile_is_made_again(tmp_path: Path) -> Non
     assert list((tmp_path / "spool").iterdir()) == []
 
 
-def test_a_pipe_or_a_link_that_others_left_in_the_spool_hangs_nothing(tmp_path: Path) -> None:
+def test_a_foreign_pipe_or_link_in_the_spool_does_not_block_open(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "serveur-pipe")
     (tmp_path / "serveur-link").symlink_to("/dev/zero")
 
-    files = TempFiles(tmp_path)  # would wait for a writer of the pipe for ever
+    files = TempFiles(tmp_path)  # opening the pipe would wait forever for a writer
     assert files.open() == []
     files.close()
 

@@ -1,6 +1,6 @@
-"""Lists as people keep them: headings in their words, no headings at all, dates that their column explains.
+"""Lists as people write them: with headings of any wording, without headings, with ambiguous dates.
 
-Without headings the first row is a line as the others, and no heading is taken for one.
+A first row is a line if it looks like the rows below it. Headings are not read as a line.
 """
 
 import pytest
@@ -11,20 +11,31 @@ from serve.contract.errors import ApiError
 from serve.features.matching import list_file
 from serve.features.matching.line_list import ListedLine
 from serve.features.matching.list_file import ListFile
-from tests.serve.asking import NAMES
+from tests.serve.parameter_reading import NAMES
 
 COMPANIES = ("Siemens", "Łódzka Fabryka", "A & B", "Müller", "Station 4")
-FORMS = ("AG", "SARL", "Ltd", "GmbH & Co. KG", "S.à r.l.")
+LEGAL_FORMS = ("AG", "SARL", "Ltd", "GmbH & Co. KG", "S.à r.l.")
 TOWNS = ("München", "Paris", "Łódź", "York")
-HEADINGS = ("Wer", "Bezeichn.", "CA 2022-2023", "Interne Nr.", "Bemerkung", "Col 1", "PLZ-Code", "")
+# Headings that mean no field.
+UNKNOWN_HEADINGS = (
+    "Wer",
+    "Bezeichn.",
+    "CA 2022-2023",
+    "Interne Nr.",
+    "Bemerkung",
+    "Col 1",
+    "PLZ-Code",
+    "",
+)
 
 
 def read_list(text: str) -> ListFile:
+    """A list read from a UTF-8 file."""
     return list_file.read(text.encode())
 
 
-def _lines(cells: tuple[str, ...]) -> tuple[ListedLine, ...]:
-    """The lines of a list with these dates of creation."""
+def _lines_with_dates(cells: tuple[str, ...]) -> tuple[ListedLine, ...]:
+    """The lines of a list of companies with these dates of creation."""
     rows = "".join(f"Siemens AG;{cell}\n" for cell in cells)
     return list_file.lines(read_list(f"nom;date de création\n{rows}"), NAMES, 3).lines
 
@@ -46,8 +57,8 @@ def test_a_heading_means_its_field(heading: str, field: str) -> None:
 
 
 @pytest.mark.parametrize("heading", ["N° client", "N°", "Customer number", "Lieferant Nr."])
-def test_a_number_is_no_name(heading: str) -> None:
-    """The number of a customer was searched for as a name, where the name had no known heading"""
+def test_a_column_of_customer_numbers_is_not_a_column_of_names(heading: str) -> None:
+    """Fixed: customer numbers were matched as names if the column of names had no known heading."""
     table = read_list(f"{heading};Raison sociale\n17;Siemens AG")
 
     assert table.columns == {"nom": 1}
@@ -62,21 +73,21 @@ def test_a_number_is_no_name(heading: str) -> None:
         (("03.04.2010", "2010-04-03 00:00:00"), ("2010-04-03", "2010-04-03")),
     ],
 )
-def test_the_other_dates_of_a_column_tell_which_day_a_date_means(
+def test_an_ambiguous_date_is_read_like_the_other_dates_of_its_column(
     cells: tuple[str, ...], dates: tuple[str, ...]
 ) -> None:
-    lines = _lines(cells)
+    lines = _lines_with_dates(cells)
 
-    assert [one.line.date_creation for one in lines if one.line] == list(dates)
+    assert [line.line.date_creation for line in lines if line.line] == list(dates)
 
 
 @pytest.mark.parametrize("cells", [("03/04/2010",), ("13/12/1968", "12/13/1968", "03/04/2010")])
-def test_a_date_that_nothing_explains_counts_by_its_year(cells: tuple[str, ...]) -> None:
-    """X19"""
-    last = _lines(cells)[-1].line
+def test_only_the_year_of_an_ambiguous_date_counts(cells: tuple[str, ...]) -> None:
+    """X19: no other date of the column shows the order of day and month, or two dates contradict each other"""
+    last_line = _lines_with_dates(cells)[-1].line
 
-    assert last is not None
-    assert (last.date_creation, last.illisibles) == ("2010", ("date_ambigue",))
+    assert last_line is not None
+    assert (last_line.date_creation, last_line.illisibles) == ("2010", ("date_ambigue",))
 
 
 @pytest.mark.parametrize(
@@ -84,20 +95,21 @@ def test_a_date_that_nothing_explains_counts_by_its_year(cells: tuple[str, ...])
     [
         ("Siemens AG;München\nBosch GmbH;Stuttgart\n", 2),  # legal forms
         ("Siemens;80333\nBosch;70839\n", 2),  # a number of five digits
-        ("Siemens;S1 2AB\nBosch;S10 5QR\n", 2),  # digits written alike
+        ("Siemens;S1 2AB\nBosch;S10 5QR\n", 2),  # the same pattern of letters and digits
         ("Siemens;3/4/68\nBosch;13/12/1968\n", 2),
-        ("Siemens;Paris\nBosch;Berlin\nTotal Energies;PARIS\n", 3),  # a value that comes again
+        ("Siemens;Paris\nBosch;Berlin\nTotal Energies;PARIS\n", 3),  # a repeated value
+        ("Siemens;DE\nBosch;AT\nTotal Energies;DE\n", 3),
         ("552 100 554;Siemens\n", 1),
         ("Siemens;www.siemens.example\nBosch;\n", 2),
         ("Siemens;info@siemens.example\n", 1),
         ("Siemens,,80333\nBosch,x,\n", 2),
     ],
 )
-def test_a_first_row_as_the_others_is_a_line(text: str, rows: int) -> None:
+def test_a_first_row_like_the_others_is_a_line(text: str, rows: int) -> None:
     table = read_list(text)
 
     assert (table.is_headed, len(table.rows), table.columns) == (False, rows, {})
-    assert table.headings == tuple(f"colonne {n + 1}" for n in range(len(table.headings)))
+    assert table.headings == tuple(f"colonne {number + 1}" for number in range(len(table.headings)))
     with pytest.raises(ApiError) as refused:
         list_file.check_columns(table)
     assert all("titres" in text or "headings" in text for text in refused.value.texts)
@@ -111,13 +123,13 @@ def test_a_first_row_as_the_others_is_a_line(text: str, rows: int) -> None:
         "Wer;CA 2021-2022\nSiemens AG;12345\n",
         "Wer;31/12/2022\nSiemens AG;12 345\n",
         "Wer;PLZ-Code\nSiemens AG;80333\n",
-        "Wer AG;PLZ-Code\nSiemens AG;80333\n",  # a cell that is none of a line
+        "Wer AG;PLZ-Code\nSiemens AG;80333\n",  # `PLZ-Code` has no digits, unlike the cells below it
         "Firma Nr. 1;Bem.\nSiemens AG;12\n",
         "Wer;Wo\n",
-        "nom;12345\nSiemens;80333\n",  # a heading that is known
+        "nom;12345\nSiemens;80333\n",  # a known heading
     ],
 )
-def test_headings_are_none(text: str) -> None:
+def test_a_row_of_headings_is_not_a_line(text: str) -> None:
     table = read_list(text)
 
     assert table.is_headed
@@ -127,7 +139,7 @@ def test_headings_are_none(text: str) -> None:
 @given(
     st.lists(
         st.tuples(
-            st.builds("{} {}".format, st.sampled_from(COMPANIES), st.sampled_from(FORMS)),
+            st.builds("{} {}".format, st.sampled_from(COMPANIES), st.sampled_from(LEGAL_FORMS)),
             st.integers(10_000, 99_999).map(str),
             st.sampled_from(TOWNS),
         ),
@@ -141,18 +153,18 @@ def test_headings_are_none(text: str) -> None:
 def test_no_line_of_companies_is_lost(
     rows: list[tuple[str, ...]], order: list[int], separator: str
 ) -> None:
-    given_rows = [[row[place] for place in order] for row in rows]
-    table = list_file.read(list_file.write((), given_rows, separator).encode())
+    ordered_rows = [[row[place] for place in order] for row in rows]
+    table = list_file.read(list_file.write((), ordered_rows, separator).encode())
 
-    assert (table.is_headed, table.rows) == (False, given_rows)
+    assert (table.is_headed, table.rows) == (False, ordered_rows)
 
 
 @given(
-    st.lists(st.sampled_from(HEADINGS), min_size=2, max_size=4, unique=True),
+    st.lists(st.sampled_from(UNKNOWN_HEADINGS), min_size=2, max_size=4, unique=True),
     st.lists(st.tuples(*[st.sampled_from(COMPANIES)] * 4), min_size=1, max_size=5),
     st.integers(0, 3),
 )
-def test_no_heading_is_a_line(
+def test_unknown_headings_are_not_a_line(
     headings: list[str], rows: list[tuple[str, ...]], column: int
 ) -> None:
     cells = [[*row][: len(headings)] for row in rows]
@@ -162,25 +174,61 @@ def test_no_heading_is_a_line(
 
 
 @given(st.lists(st.lists(st.text(max_size=8), min_size=2, max_size=3), min_size=1, max_size=5))
-def test_whatever_is_chosen_is_read_and_sent_again_as_it_is(rows: list[list[str]]) -> None:
+def test_a_list_that_is_written_again_is_read_the_same(rows: list[list[str]]) -> None:
     text = list_file.write((), [["x", *row] for row in rows], ";")
     try:
         tables = [
             list_file.read(text.encode(), "", ";", None, is_headed) for is_headed in (True, False)
         ]
-    except ApiError:  # no text
+    except ApiError:  # the list is empty
         return
 
-    headed, plain = tables
-    assert len(plain.rows) == len(headed.rows) + 1
-    for table in (headed, plain):
-        again = list_file.write(table.own_headings, table.rows, ";")
-        assert list_file.read(again.encode(), "", ";", None, table.is_headed) == table
+    with_headings, without_headings = tables
+    assert len(without_headings.rows) == len(with_headings.rows) + 1
+    for table in (with_headings, without_headings):
+        written_again = list_file.write(table.own_headings, table.rows, ";")
+        assert list_file.read(written_again.encode(), "", ";", None, table.is_headed) == table
 
 
-def test_a_list_of_one_column_may_have_a_heading_that_is_chosen() -> None:
+def test_an_unknown_heading_of_a_single_column_can_be_chosen() -> None:
     raw = b"Wer\nSiemens\n"
 
     assert list_file.read(raw).rows == [["Wer"], ["Siemens"]]
-    headed = list_file.read(raw, columns={0: "nom"}, is_headed=True)
-    assert (headed.headings, headed.rows, headed.columns) == (("Wer",), [["Siemens"]], {"nom": 0})
+    with_heading = list_file.read(raw, columns={0: "nom"}, is_headed=True)
+    assert (with_heading.headings, with_heading.rows, with_heading.columns) == (
+        ("Wer",),
+        [["Siemens"]],
+        {"nom": 0},
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        (
+            'nom;ville\n"Alpha;Leeds\nBridon;\n"Royal Tool";Sheffield\nDanone;\n',
+            [['"Alpha', "Leeds"], ["Bridon", ""], ["Royal Tool", "Sheffield"], ["Danone", ""]],
+        ),
+        ('nom\tville\n"Alpha\tLeeds\nBridon\t\n', [['"Alpha', "Leeds"], ["Bridon", ""]]),
+        ('nom;ville\nA;x\nB;"Leeds', [["A", "x"], ["B", '"Leeds']]),
+        ('nom;ville\nA;"x\r\n\r\ny; z"\r\n', [["A", "x\r\n\r\ny; z"]]),
+        ('nom;ville\n5" Pipe;Leeds\n"A ""B"" C";x\n', [['5" Pipe', "Leeds"], ['A "B" C', "x"]]),
+    ],
+)
+def test_an_open_quote_is_a_part_of_its_own_row(text: str, rows: list[list[str]]) -> None:
+    """A quoted cell can have several lines, but a forgotten quote joins no rows."""
+    assert list_file.read(text.encode()).rows == rows
+
+
+@pytest.mark.parametrize(
+    ("line", "row"),
+    [
+        ('"Alpha;Leeds', ['"Alpha', "Leeds"]),
+        # As CSV, each of these lines closes the quote of the line before and opens the next one.
+        ('Alpha";"Leeds', ['Alpha"', '"Leeds']),
+    ],
+)
+def test_each_row_of_a_list_of_open_quotes_is_read(line: str, row: list[str]) -> None:
+    text = "nom;ville\n" + f"{line}\n" * 9_000
+
+    assert list_file.read(text.encode()).rows == [row] * 9_000

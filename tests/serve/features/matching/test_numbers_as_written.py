@@ -1,4 +1,4 @@
-"""Numbers as companies write them, in all 25 countries, at every door that takes a number (extensions X4, X6, X19)."""
+"""Numbers as companies write them, in all 25 countries, on all routes and pages that take them (X4, X6, X19)."""
 
 import csv
 import io
@@ -12,14 +12,14 @@ import pytest
 
 from shards.codec.folding import fold_id
 from tests.serve import world
-from tests.serve.client import Customer, Served, serving
-from tests.serve.surfaces.mcp.client import shown
-from tests.serve.surfaces.site.visitor import Visitor, member
+from tests.serve.client import Customer, Server, run_server
+from tests.serve.surfaces.mcp.client import tool_content
+from tests.serve.surfaces.site.visitor import Visitor, sign_up_member
 from tests.world import Company, company
 
 LEI: Final = "213800AAAAAAAAAAAA11"
-# A company of each country: its identifier, and at least ten ways to write it.
-WRITTEN: Final = {
+# A company of each country: its identifier, and at least ten spellings of its numbers.
+SPELLINGS: Final = {
     "FR": ("542065479", [
         "RCS Versailles 542 065 479", "542 065 479 R.C.S. Versailles", "RCS Pau B 542 065 479",
         "SIREN 542065479", "SIREN : 542.065.479", "N° SIREN 542-065-479", "SIREN542065479",
@@ -158,16 +158,23 @@ WRITTEN: Final = {
         "RCS: B-82454", "b 82 454",
     ]),
 }  # fmt: skip
-# Companies of other countries and courts with the same digits: a label, a court or a country says which is meant.
+# Companies of other countries and courts whose numbers have the digits of a company of SPELLINGS. A label, a court or
+# a country in the text distinguishes them.
 DECOYS: Final = (
     ("LT", "542065479"), ("EE", "12604645"), ("DE", "M1201_HRB260632"), ("UK", "00673935"), ("UK", "SC095000"),
     ("IE", "95000"), ("NO", "831902088"),
 )  # fmt: skip
-# The digits alone are those of two companies.
-AMBIGUOUS: Final = {"673935.0", "Company No. 673935", "Company Registration No: 673935", "No. 673935",
+# Spellings whose digits two companies have, one of SPELLINGS and one of DECOYS.
+AMBIGUOUS_SPELLINGS: Final = {"673935.0", "Company No. 673935", "Company Registration No: 673935", "No. 673935",
                     "Registered number 673935", "831902088.0"}  # fmt: skip
-MORE: Final = {"PL": {"tva": "PL9721237317"}, "EE": {"tva": "EE100366327"}, "UK": {"lei": LEI}}
-COUNTRIES: Final = sorted(WRITTEN)
+# Further numbers of the companies of SPELLINGS.
+EXTRA_FIELDS: Final = {
+    "PL": {"tva": "PL9721237317"},
+    "EE": {"tva": "EE100366327"},
+    "UK": {"lei": LEI},
+}
+COUNTRIES: Final = sorted(SPELLINGS)
+# Texts that people of 25 countries write into a cell without a number.
 PLACEHOLDERS: Final = (
     "n/a", "N/A", "-", "--", "NULL", "null", "0", "000000000", "00 000 000", "non assujetti", "unknown", "néant",
     "keine", "brak", "#N/A", "nan", "None", "?", ".", "SIREN : néant", "VAT: none", "xxx", "ei ole", "няма", "n.v.t.",
@@ -177,160 +184,180 @@ PLACEHOLDERS: Final = (
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server of the companies of SPELLINGS, which are named after their countries, and of DECOYS."""
     data: Path = tmp_path_factory.mktemp("written")
-    found: list[Company] = [
-        company(iso2, identifier, f"Zephyr Lantern {iso2}", **MORE.get(iso2, {}))
-        for iso2, (identifier, _) in WRITTEN.items()
+    companies: list[Company] = [
+        company(iso2, identifier, f"Zephyr Lantern {iso2}", **EXTRA_FIELDS.get(iso2, {}))
+        for iso2, (identifier, _) in SPELLINGS.items()
     ]
-    found += [company(iso2, identifier, "Altra Ditta") for iso2, identifier in DECOYS]
-    world.publish(data, found, {})
-    with serving(data) as server:
+    companies += [company(iso2, identifier, "Altra Ditta") for iso2, identifier in DECOYS]
+    world.publish(data, companies, {})
+    with run_server(data) as server:
         yield server
 
 
-def texts(iso2: str) -> list[str]:
-    return [text for text in WRITTEN[iso2][1] if text not in AMBIGUOUS]
+def unambiguous_spellings(iso2: str) -> list[str]:
+    """The spellings that mean only the company of this country."""
+    return [text for text in SPELLINGS[iso2][1] if text not in AMBIGUOUS_SPELLINGS]
 
 
-def matched(served: Served, customer: Customer, *lines: dict[str, Any]) -> list[dict[str, Any]]:
+def match_lines(server: Server, customer: Customer, *lines: dict[str, Any]) -> list[dict[str, Any]]:
+    """The results of lines sent to /api/v1/rapprochement."""
     body = orjson.dumps(
-        {"lignes": [{"cle": str(n), **line} for n, line in enumerate(lines)], "limite": 3}
+        {"lignes": [{"cle": str(number), **line} for number, line in enumerate(lines)], "limite": 3}
     )
     headers = {"Content-Type": "application/json", **customer.headers}
-    reply = served.ask("/api/v1/rapprochement", "POST", headers, body=body)
+    reply = server.ask("/api/v1/rapprochement", "POST", headers, body=body)
     assert reply.status == 200, reply.body
     results: list[dict[str, Any]] = reply.json["resultats"]
     return results
 
 
-def first(result: dict[str, Any]) -> tuple[str, str]:
+def best_company(result: dict[str, Any]) -> tuple[str, str]:
+    """The country and identifier of the first candidate of a line."""
     assert result.get("candidats"), result
     best = result["candidats"][0]
     return best["iso2"], best["id"]
 
 
 def test_there_are_ten_spellings_of_a_number_of_each_country() -> None:
-    assert len(WRITTEN) == 25
-    assert all(len(written) >= 10 for _, written in WRITTEN.values())
+    assert len(SPELLINGS) == 25
+    assert all(len(spellings) >= 10 for _, spellings in SPELLINGS.values())
 
 
 @pytest.mark.parametrize("iso2", COUNTRIES)
-def test_identifiants_understands_it(served: Served, customer: Customer, iso2: str) -> None:
+def test_identifiants_finds_the_company_of_each_spelling(
+    server: Server, customer: Customer, iso2: str
+) -> None:
     """X6"""
-    for text in texts(iso2):
-        reply = served.ask(f"/api/v1/identifiants/{quote(text, safe='')}", headers=customer.headers)
+    for text in unambiguous_spellings(iso2):
+        reply = server.ask(f"/api/v1/identifiants/{quote(text, safe='')}", headers=customer.headers)
 
-        places = [(one["iso2"], one["id"]) for one in reply.json.get("candidats", ())]
-        assert places == [(iso2, WRITTEN[iso2][0])], text
+        places = [
+            (candidate["iso2"], candidate["id"]) for candidate in reply.json.get("candidats", ())
+        ]
+        assert places == [(iso2, SPELLINGS[iso2][0])], text
 
 
 @pytest.mark.parametrize("iso2", COUNTRIES)
-def test_the_path_of_a_record_understands_it(served: Served, customer: Customer, iso2: str) -> None:
+def test_the_path_of_a_record_takes_each_spelling(
+    server: Server, customer: Customer, iso2: str
+) -> None:
     """X6, E2"""
-    path = f"/api/v1/societes/{iso2}/{quote(WRITTEN[iso2][0], safe='')}"
-    for text in WRITTEN[iso2][1]:
+    path = f"/api/v1/societes/{iso2}/{quote(SPELLINGS[iso2][0], safe='')}"
+    for text in SPELLINGS[iso2][1]:
         if len(text) <= 64:
             headers = customer.headers
-            reply = served.ask(f"/api/v1/societes/{iso2}/{quote(text, safe='')}", headers=headers)
+            reply = server.ask(f"/api/v1/societes/{iso2}/{quote(text, safe='')}", headers=headers)
 
             assert (reply.status, reply.headers.get("Content-Location")) == (200, path), text
 
 
 @pytest.mark.parametrize("iso2", COUNTRIES)
-def test_a_search_finds_or_proposes_it(served: Served, customer: Customer, iso2: str) -> None:
-    """X4, B15"""
-    folded = fold_id(WRITTEN[iso2][0])
-    for text in WRITTEN[iso2][1]:
-        headers = customer.headers
-        found = served.ask("/api/v1/societes", headers=headers, params={"q": text}).json
-        suggested = served.ask("/api/v1/suggestions", headers=headers, params={"q": text}).json
-
-        meant = [one["q"] for one in found.get("vouliez_vous_dire", ())]
-        rows = [one["id"] for one in found["societes"]]
-        assert folded in meant or WRITTEN[iso2][0] in rows, text
-        assert WRITTEN[iso2][0] in [one["id"] for one in suggested["societes"]], text
-
-
-@pytest.mark.parametrize("iso2", COUNTRIES)
-def test_the_search_box_leads_to_its_company(served: Served, iso2: str) -> None:
-    """X6"""
-    visitor = Visitor(served)
-    for text in texts(iso2):
-        seen = visitor.get(f"/?{urlencode({'q': text})}")
-
-        path = f"/societes/{iso2}/{quote(WRITTEN[iso2][0], safe='')}"
-        assert (seen.status, seen.headers.get("Location")) == (303, path), text
-
-
-@pytest.mark.parametrize("iso2", COUNTRIES)
-def test_a_list_understands_it_in_the_cell_of_any_number(
-    served: Served, customer: Customer, iso2: str
+def test_a_search_finds_or_proposes_the_company(
+    server: Server, customer: Customer, iso2: str
 ) -> None:
-    """X19: also where it is in the wrong cell"""
+    """X4, B15: a row of the search or a proposed search has its number, and a suggestion has it too"""
+    folded = fold_id(SPELLINGS[iso2][0])
+    for text in SPELLINGS[iso2][1]:
+        headers = customer.headers
+        document = server.ask("/api/v1/societes", headers=headers, params={"q": text}).json
+        suggested = server.ask("/api/v1/suggestions", headers=headers, params={"q": text}).json
+
+        proposed = [item["q"] for item in document.get("vouliez_vous_dire", ())]
+        rows = [item["id"] for item in document["societes"]]
+        assert folded in proposed or SPELLINGS[iso2][0] in rows, text
+        assert SPELLINGS[iso2][0] in [item["id"] for item in suggested["societes"]], text
+
+
+@pytest.mark.parametrize("iso2", COUNTRIES)
+def test_the_search_box_leads_to_the_company(server: Server, iso2: str) -> None:
+    """X6"""
+    visitor = Visitor(server)
+    for text in unambiguous_spellings(iso2):
+        page = visitor.get(f"/?{urlencode({'q': text})}")
+
+        path = f"/societes/{iso2}/{quote(SPELLINGS[iso2][0], safe='')}"
+        assert (page.status, page.headers.get("Location")) == (303, path), text
+
+
+@pytest.mark.parametrize("iso2", COUNTRIES)
+def test_a_list_takes_each_spelling_in_any_column_of_numbers(
+    server: Server, customer: Customer, iso2: str
+) -> None:
+    """X19: a number may be in the column of another kind of number"""
     for field in ("id", "tva", "lei"):
-        lines = [{field: text} for text in texts(iso2)]
-        lines += [{field: text, "nom": f"Zephyr Lantern {iso2}"} for text in WRITTEN[iso2][1]]
-        for line, result in zip(lines, matched(served, customer, *lines), strict=True):
-            assert first(result) == (iso2, WRITTEN[iso2][0]), line
+        lines = [{field: text} for text in unambiguous_spellings(iso2)]
+        lines += [{field: text, "nom": f"Zephyr Lantern {iso2}"} for text in SPELLINGS[iso2][1]]
+        for line, result in zip(lines, match_lines(server, customer, *lines), strict=True):
+            assert best_company(result) == (iso2, SPELLINGS[iso2][0]), line
             codes = result["candidats"][0]["raisons_codes"]
             assert not {"id_different", "id_illisible", "tva_illisible", "lei_different"} & {*codes}
             assert {"id_identique", "id_corrige", "tva_identique"} & {*codes}, line
 
 
 @pytest.mark.parametrize("iso2", COUNTRIES)
-def test_openrefine_is_understood(served: Served, customer: Customer, iso2: str) -> None:
-    """A column of numbers is reconciled by itself, or is a property of names."""
+def test_openrefine_can_send_each_spelling(server: Server, customer: Customer, iso2: str) -> None:
+    """OpenRefine sends a number as the text of a query (`a…`) or as the property `id` (`b…`)."""
     queries: dict[str, Any] = {}
-    for number, text in enumerate(texts(iso2)):
+    for number, text in enumerate(unambiguous_spellings(iso2)):
         queries[f"a{number}"] = {"query": text}
         queries[f"b{number}"] = {"query": "", "properties": [{"pid": "id", "v": text}]}
     form = urlencode({"queries": orjson.dumps(queries).decode()}).encode()
     headers = {"Content-Type": "application/x-www-form-urlencoded", **customer.headers}
-    found = served.ask("/api/v1/reconciliation", "POST", headers, body=form).json
+    document = server.ask("/api/v1/reconciliation", "POST", headers, body=form).json
 
     for name, query in queries.items():
-        assert found[name]["result"], query
-        assert found[name]["result"][0]["id"] == f"{iso2}:{WRITTEN[iso2][0]}", query
+        assert document[name]["result"], query
+        assert document[name]["result"][0]["id"] == f"{iso2}:{SPELLINGS[iso2][0]}", query
 
 
 @pytest.mark.parametrize("iso2", COUNTRIES)
-def test_the_tools_understand_it(served: Served, customer: Customer, iso2: str) -> None:
-    identifier, headers = WRITTEN[iso2][0], customer.headers
-    for text in texts(iso2)[:12]:
-        found = shown(served, "look_up", headers, valeur=text)
-        read = shown(served, "read_company", headers, iso2=iso2, id=text) if len(text) <= 64 else {}
-        lines = [{"cle": "1", "id": text}]
-        match = shown(served, "match_companies", headers, lignes=lines)["resultats"][0]
-
-        assert [one["id"] for one in found["candidats"]] == [identifier], text
-        assert not read or identifier in str(read), text
-        assert first(match) == (iso2, identifier), text
-
-
-@pytest.mark.parametrize("iso2", COUNTRIES)
-def test_ids_and_the_page_of_lists_understand_it(
-    served: Served, customer: Customer, iso2: str
+def test_the_tools_take_spellings_of_a_number(
+    server: Server, customer: Customer, iso2: str
 ) -> None:
-    identifier = WRITTEN[iso2][0]
-    texts_of_ids = [text for text in WRITTEN[iso2][1] if "," not in text and len(text) <= 60]
-    for text in texts_of_ids:
+    identifier, headers = SPELLINGS[iso2][0], customer.headers
+    for text in unambiguous_spellings(iso2)[:12]:
+        document = tool_content(server, "look_up", headers, valeur=text)
+        record = (
+            tool_content(server, "read_company", headers, iso2=iso2, id=text)
+            if len(text) <= 64
+            else {}
+        )
+        lines = [{"cle": "1", "id": text}]
+        result = tool_content(server, "match_companies", headers, lignes=lines)["resultats"][0]
+
+        assert [candidate["id"] for candidate in document["candidats"]] == [identifier], text
+        assert not record or identifier in str(record), text
+        assert best_company(result) == (iso2, identifier), text
+
+
+@pytest.mark.parametrize("iso2", COUNTRIES)
+def test_ids_and_the_page_of_lists_take_each_spelling(
+    server: Server, customer: Customer, iso2: str
+) -> None:
+    identifier = SPELLINGS[iso2][0]
+    id_texts = [text for text in SPELLINGS[iso2][1] if "," not in text and len(text) <= 60]
+    for text in id_texts:
         params = {"ids": f"{iso2}:{text}"}
-        found = served.ask("/api/v1/societes", headers=customer.headers, params=params).json
-        assert [one["id"] for one in found["societes"]] == [identifier], text
-    visitor, _ = member(served, "data")
+        document = server.ask("/api/v1/societes", headers=customer.headers, params=params).json
+        assert [company["id"] for company in document["societes"]] == [identifier], text
+    visitor, _ = sign_up_member(server, "data")
     file = io.StringIO()
-    csv.writer(file).writerows([["id", "nom"], *([text, ""] for text in texts(iso2))])
+    csv.writer(file).writerows(
+        [["id", "nom"], *([text, ""] for text in unambiguous_spellings(iso2))]
+    )
     visitor.get("/rapprochement")
-    kept = visitor.upload("/rapprochement", file.getvalue().encode())
-    seen = visitor.get(f"{kept.path}?format=csv")
-    rows = list(csv.DictReader(io.StringIO(seen.html.removeprefix("\ufeff"))))
+    page = visitor.upload("/rapprochement", file.getvalue().encode())
+    csv_page = visitor.get(f"{page.path}?format=csv")
+    rows = list(csv.DictReader(io.StringIO(csv_page.html.removeprefix("\ufeff"))))
     wrong = [
         row
         for row in rows
         if identifier not in (row["societe_id"], *row["autres_candidats"].split(":")[1:])
     ]
-    assert len(rows) == len(texts(iso2)) and not wrong, wrong
+    assert len(rows) == len(unambiguous_spellings(iso2)) and not wrong, wrong
 
 
 @pytest.mark.parametrize(
@@ -342,86 +369,94 @@ def test_ids_and_the_page_of_lists_understand_it(
         ("FN 258571", "AT/FN258571b"),
     ],
 )
-def test_a_short_number_of_one_company_leads_to_it(served: Served, text: str, path: str) -> None:
-    """X4, X6: with lost zeros, or with the letters of its register"""
-    seen = Visitor(served).get(f"/?{urlencode({'q': text})}")
+def test_a_shortened_number_leads_to_its_only_company(server: Server, text: str, path: str) -> None:
+    """X4, X6: a number without its zeros, or with the letters of its register"""
+    page = Visitor(server).get(f"/?{urlencode({'q': text})}")
 
-    assert (seen.status, seen.headers.get("Location")) == (303, f"/societes/{path}")
+    assert (page.status, page.headers.get("Location")) == (303, f"/societes/{path}")
 
 
 @pytest.mark.parametrize("word", ["germany", "Allemagne", "Deutschland", "DEU", "276", "Niemcy"])
 def test_the_name_of_a_country_as_a_filter_is_an_error_that_names_its_code(
-    served: Served, word: str
+    server: Server, word: str
 ) -> None:
     """B3"""
-    reply = served.ask("/api/v1/societes", params={"pays": word})
+    reply = server.ask("/api/v1/societes", params={"pays": word})
 
     assert (reply.status, reply.code) == (400, "pays_inconnu")
     assert reply.json["suggestions"] == {word: ["DE"]}
     assert "Vouliez-vous dire : Allemagne (DE) ?" in reply.json["erreur"]["message"]
-    assert "Allemagne (DE)" in Visitor(served).get(f"/?{urlencode({'pays': word})}").text
+    assert "Allemagne (DE)" in Visitor(server).get(f"/?{urlencode({'pays': word})}").text
 
 
-def test_two_companies_of_one_number_are_both_named_and_none_is_picked(
-    served: Served, customer: Customer
+def test_a_number_of_two_companies_names_both_and_selects_neither(
+    server: Server, customer: Customer
 ) -> None:
     for text in ("12604645", "HRB 260632", "831902088"):
-        reply = served.ask(f"/api/v1/identifiants/{quote(text)}", headers=customer.headers)
-        result = matched(served, customer, {"id": text})[0]
+        reply = server.ask(f"/api/v1/identifiants/{quote(text)}", headers=customer.headers)
+        result = match_lines(server, customer, {"id": text})[0]
 
         assert len(reply.json["candidats"]) == 2, text
         assert result["verdict"] in ("ambigu", "aucun"), text
 
 
-def test_letters_that_are_a_part_of_a_number_are_not_dropped(
-    served: Served, customer: Customer
+def test_a_number_with_other_letters_than_the_company_of_these_digits_is_404(
+    server: Server, customer: Customer
 ) -> None:
     for text in ("SC 673935", "Company No. OC 673935", "NI673935", "J40/1260/4645"):
-        reply = served.ask(f"/api/v1/identifiants/{quote(text, safe='')}", headers=customer.headers)
+        reply = server.ask(f"/api/v1/identifiants/{quote(text, safe='')}", headers=customer.headers)
 
         assert reply.status == 404, (text, reply.body)
 
 
-def test_a_label_or_a_court_that_contradicts_leads_nowhere(
-    served: Served, customer: Customer
+def test_a_number_with_a_contradicting_label_or_court_is_404(
+    server: Server, customer: Customer
 ) -> None:
-    texts = ("KRS 542065479", "CVR 10182870", "Amtsgericht München HRB 260632", "FR7801.12604645",
+    numbers = ("KRS 542065479", "CVR 10182870", "Amtsgericht München HRB 260632", "FR7801.12604645",
              "DEF1103R.HRB260632", "0192:542065479", "DUNS 542065479", "REGON 12604645",
              "0088:542065479", "MBS 27759560625")  # fmt: skip
-    for text in texts:
-        reply = served.ask(f"/api/v1/identifiants/{quote(text, safe='')}", headers=customer.headers)
+    for text in numbers:
+        reply = server.ask(f"/api/v1/identifiants/{quote(text, safe='')}", headers=customer.headers)
 
         assert reply.status == 404, (text, reply.body)
 
 
 @pytest.mark.parametrize("text", PLACEHOLDERS)
-def test_a_placeholder_is_no_number(served: Served, customer: Customer, text: str) -> None:
+def test_a_placeholder_is_not_a_number(server: Server, customer: Customer, text: str) -> None:
     """X19"""
-    bare = {"nom": "Zephyr Lantern FR", "pays": "FR"}
-    lines = [bare, *({**bare, field: text} for field in ("id", "tva", "lei"))]
-    results = matched(served, customer, *lines)
+    line_without_number = {"nom": "Zephyr Lantern FR", "pays": "FR"}
+    lines = [
+        line_without_number,
+        *({**line_without_number, field: text} for field in ("id", "tva", "lei")),
+    ]
+    results = match_lines(server, customer, *lines)
 
-    assert [one["candidats"] for one in results] == [results[0]["candidats"]] * 4
-    assert "erreur" in matched(served, customer, {"id": text})[0]
+    assert [result["candidats"] for result in results] == [results[0]["candidats"]] * 4
+    assert "erreur" in match_lines(server, customer, {"id": text})[0]
 
 
 @pytest.mark.parametrize("text", ["5.42065E+08", "voir annexe", "Versailles", "REGON 123456785"])
-def test_a_number_that_cannot_be_read_is_left_out_and_said(
-    served: Served, customer: Customer, text: str
+def test_an_unreadable_number_is_ignored_and_has_a_reason_code(
+    server: Server, customer: Customer, text: str
 ) -> None:
-    """X19: its last digits are lost, or it has none"""
-    bare = {"nom": "Zephyr Lantern FR", "pays": "FR"}
-    plain, given, alone = matched(served, customer, bare, {**bare, "id": text}, {"id": text})
+    """X19: a number whose last digits Excel rounded away, or a text without a number of a company"""
+    line_without_number = {"nom": "Zephyr Lantern FR", "pays": "FR"}
+    without_number, with_number, number_alone = match_lines(
+        server, customer, line_without_number, {**line_without_number, "id": text}, {"id": text}
+    )
 
-    assert (given["verdict"], first(given)) == (plain["verdict"], ("FR", "542065479"))
-    assert given["candidats"][0]["raisons_codes"] == [
-        *plain["candidats"][0]["raisons_codes"], "id_illisible",
+    assert (with_number["verdict"], best_company(with_number)) == (
+        without_number["verdict"],
+        ("FR", "542065479"),
+    )
+    assert with_number["candidats"][0]["raisons_codes"] == [
+        *without_number["candidats"][0]["raisons_codes"], "id_illisible",
     ]  # fmt: skip
-    assert text in alone["erreur"]["message"]
+    assert text in number_alone["erreur"]["message"]
 
 
-def test_a_lei_is_evidence_and_a_vat_number_that_no_register_publishes_is_none(
-    served: Served, customer: Customer
+def test_a_lei_is_evidence_and_an_unpublished_vat_number_is_not(
+    server: Server, customer: Customer
 ) -> None:
     lines = [
         {"lei": LEI.lower()}, {"id": LEI}, {"tva": f"LEI: {LEI}"},
@@ -429,11 +464,11 @@ def test_a_lei_is_evidence_and_a_vat_number_that_no_register_publishes_is_none(
         {"nom": "Zephyr Lantern DE", "pays": "DE", "tva": "DE811115368"},
         {"nom": "Zephyr Lantern DE", "pays": "DE", "id": "USt-IdNr. DE811115368"},
     ]  # fmt: skip
-    found = matched(served, customer, *lines)
+    answers = match_lines(server, customer, *lines)
 
-    codes = [one["candidats"][0]["raisons_codes"] for one in found]
-    assert [first(one)[0] for one in found] == ["UK"] * 4 + ["DE"] * 2
+    codes = [answer["candidats"][0]["raisons_codes"] for answer in answers]
+    assert [best_company(answer)[0] for answer in answers] == ["UK"] * 4 + ["DE"] * 2
     assert "lei_identique" in codes[0]
-    assert ["id_corrige" in one for one in codes[1:3]] == [True, True]
+    assert ["id_corrige" in answer for answer in codes[1:3]] == [True, True]
     assert "lei_different" in codes[3]
-    assert ["id_different" in one for one in codes[4:]] == [False, False]
+    assert ["id_different" in answer for answer in codes[4:]] == [False, False]

@@ -1,4 +1,4 @@
-"""POST /api/v1/rapprochement (extensions X5): lines and their companies, errors in their places, calls of the day."""
+"""POST /api/v1/rapprochement (extensions X5): candidates of lines, errors in their places, counted calls."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,64 +8,74 @@ import pytest
 
 from serve.contract.reasons import RAISONS
 from shards.matching.evidence import REASONS
-from tests.serve.client import Customer, Reply, Served
+from tests.serve.client import Customer, Reply, Server
+from tests.serve.world import CONTACT
 
 PATH = "/api/v1/rapprochement"
 JSON = {"Content-Type": "application/json"}
-MULLER = {"cle": "m", "nom": "Mueller Maschinenbau", "pays": "DE"}
+# Lines for which there is a company.
+MUELLER = {"cle": "m", "nom": "Mueller Maschinenbau", "pays": "DE"}
 GENERALE = {"cle": "g", "nom": "SOCIETE GENERALE D'ORLEANS SA"}
 
 
-def post(served: Served, body: Any, headers: Mapping[str, str] | None = None) -> Reply:
+def post_body(server: Server, body: Any, headers: Mapping[str, str] | None = None) -> Reply:
+    """Send a body as JSON, or raw if it is bytes."""
     raw = body if isinstance(body, bytes) else orjson.dumps(body)
-    return served.ask(PATH, "POST", {**JSON, **(headers or {})}, body=raw)
+    return server.ask(PATH, "POST", {**JSON, **(headers or {})}, body=raw)
 
 
-def results(served: Served, customer: Customer, *lines: Any, **more: Any) -> list[Any]:
-    reply = post(served, {"lignes": lines, **more}, customer.headers)
+def results_of(server: Server, customer: Customer, *lines: Any, **members: Any) -> list[Any]:
+    """The results of lines; `members` are further members of the body."""
+    reply = post_body(server, {"lignes": lines, **members}, customer.headers)
     assert reply.status == 200, reply.body
-    found: list[Any] = reply.json["resultats"]
-    return found
+    answers: list[Any] = reply.json["resultats"]
+    return answers
 
 
-def test_a_line_has_a_verdict_and_candidates_with_reasons(served: Served) -> None:
-    found = results(served, served.customer("data"), MULLER, GENERALE)
+def test_a_line_has_a_verdict_and_candidates_with_reasons(server: Server) -> None:
+    answers = results_of(server, server.customer("data"), MUELLER, GENERALE)
 
-    assert [one["cle"] for one in found] == ["m", "g"]
-    assert [one["candidats"][0]["id"] for one in found] == ["F1103R_HRB218916", "552100554"]
-    assert {one["verdict"] for one in found} <= {"sur", "probable"}
-    assert list(found[0]["candidats"][0]) == [
+    assert [answer["cle"] for answer in answers] == ["m", "g"]
+    assert [answer["candidats"][0]["id"] for answer in answers] == ["F1103R_HRB218916", "552100554"]
+    assert {answer["verdict"] for answer in answers} <= {"sur", "probable"}
+    assert list(answers[0]["candidats"][0]) == [
         "iso2", "id", "nom", "ville", "code_postal", "etat", "note", "raisons",
         "raisons_codes",
     ]  # fmt: skip
-    assert "nom identique" in found[0]["candidats"][0]["raisons"]
-    assert "nom_identique" in found[0]["candidats"][0]["raisons_codes"]
+    assert "nom identique" in answers[0]["candidats"][0]["raisons"]
+    assert "nom_identique" in answers[0]["candidats"][0]["raisons_codes"]
 
 
-def test_reasons_are_in_the_language_of_the_caller(served: Served) -> None:
-    told = [post(served, {"lignes": [MULLER]}, {"Accept-Language": lang}) for lang in ("fr", "en")]
+def test_reasons_are_in_the_language_of_the_caller(server: Server) -> None:
+    replies = [
+        post_body(server, {"lignes": [MUELLER]}, {"Accept-Language": lang}) for lang in ("fr", "en")
+    ]
 
-    first = [one.json["resultats"][0]["candidats"][0] for one in told]
-    assert ["nom identique" in first[0]["raisons"], "same name" in first[1]["raisons"]] == [
+    candidates = [reply.json["resultats"][0]["candidats"][0] for reply in replies]
+    assert [
+        "nom identique" in candidates[0]["raisons"],
+        "same name" in candidates[1]["raisons"],
+    ] == [
         True,
         True,
     ]
-    assert first[0]["raisons_codes"] == first[1]["raisons_codes"]
-    assert [one.headers["Content-Language"] for one in told] == ["fr", "en"]
-    assert tuple(RAISONS) == REASONS  # all that can be told
+    assert candidates[0]["raisons_codes"] == candidates[1]["raisons_codes"]
+    assert [reply.headers["Content-Language"] for reply in replies] == ["fr", "en"]
+    assert tuple(RAISONS) == REASONS  # each reason has a text
 
 
-def test_a_call_is_counted_for_each_ten_lines_begun(served: Served) -> None:
-    customer = served.customer("data")
-    lines = [{**MULLER, "cle": str(i)} for i in range(21)]
+def test_each_ten_lines_or_part_of_ten_count_as_a_call(server: Server) -> None:
+    customer = server.customer("data")
+    lines = [{**MUELLER, "cle": str(i)} for i in range(21)]
 
-    for count, calls in ((10, 1), (11, 3), (21, 6)):
-        results(served, customer, *lines[:count])
-        assert served.used(customer) == calls
+    for count, calls in ((10, 1), (11, 3), (21, 6)):  # the calls add up: 1, 1 + 2, 1 + 2 + 3
+        results_of(server, customer, *lines[:count])
+        assert server.calls_used(customer) == calls
 
 
-def test_lines_in_error_are_answered_in_their_place_and_cost_nothing(served: Served) -> None:
-    customer = served.customer("data")
+def test_an_invalid_line_has_an_error_in_its_place_and_costs_nothing(server: Server) -> None:
+    """The second text of a pair is a part of the message; a valid line among them costs a call"""
+    customer = server.customer("data")
     wrong: list[tuple[Any, str]] = [
         ({"nom": "Sans clé"}, "cle"),
         ({"cle": "1"}, "`nom`, `id`, `tva` ou `lei`"),
@@ -77,22 +87,22 @@ def test_lines_in_error_are_answered_in_their_place_and_cost_nothing(served: Ser
         ({"cle": "7", "nom": "A" * 301}, "300"),
         ("une ligne", "objet"),
     ]
-    found = results(served, customer, *(line for line, _ in wrong))
+    answers = results_of(server, customer, *(line for line, _ in wrong))
 
-    assert served.used(customer) == 0
-    for one, (_, said) in zip(found, wrong, strict=True):
-        assert one["erreur"]["code"] == "ligne_invalide"
-        assert said in one["erreur"]["message"]
-    mixed = results(served, customer, wrong[1][0], MULLER)
+    assert server.calls_used(customer) == 0
+    for answer, (_, message) in zip(answers, wrong, strict=True):
+        assert answer["erreur"]["code"] == "ligne_invalide"
+        assert message in answer["erreur"]["message"]
+    mixed = results_of(server, customer, wrong[1][0], MUELLER)
     assert "erreur" in mixed[0]
     assert mixed[1]["verdict"] in ("sur", "probable")
-    assert served.used(customer) == 1
+    assert server.calls_used(customer) == 1
 
 
 @pytest.mark.parametrize(
-    ("body", "status", "code", "said"),
+    ("body", "status", "code", "message"),
     [
-        ({"lignes": [MULLER, MULLER]}, 400, "parametre_invalide", "'m'"),
+        ({"lignes": [MUELLER, MUELLER]}, 400, "parametre_invalide", "'m'"),
         ({"lignes": [{"cle": str(i)} for i in range(1_001)]}, 413, "corps_trop_grand", "1000"),
         (b" " * (1 << 20) + b"{}", 413, "corps_trop_grand", "1048576"),
         (b"[" * 60_000, 400, "corps_invalide", "JSON"),
@@ -102,100 +112,112 @@ def test_lines_in_error_are_answered_in_their_place_and_cost_nothing(served: Ser
         ([], 400, "corps_invalide", "lignes"),
         ({"lignes": [], "limit": 3}, 400, "parametre_inconnu", "limit"),
         ({"lignes": [], "limite": 0}, 400, "parametre_invalide", "1 à 10"),
-        ({"lignes": [MULLER], "version": "0" * 16}, 409, "version_expiree", "0" * 16),
+        ({"lignes": [MUELLER], "version": "0" * 16}, 409, "version_expiree", "0" * 16),
     ],
 )  # fmt: skip
-def test_a_body_that_is_no_list_is_refused_and_costs_nothing(
-    served: Served, body: Any, status: int, code: str, said: str
+def test_a_body_that_is_not_a_list_is_refused_and_costs_nothing(
+    server: Server, body: Any, status: int, code: str, message: str
 ) -> None:
-    customer = served.customer("data")
-    reply = post(served, body, customer.headers)
+    customer = server.customer("data")
+    reply = post_body(server, body, customer.headers)
 
     assert (reply.status, reply.code) == (status, code)
-    assert said in reply.json["erreur"]["message"]
-    assert served.used(customer) == 0
+    assert message in reply.json["erreur"]["message"]
+    assert server.calls_used(customer) == 0
 
 
-def test_another_media_type_and_a_query_string_are_refused(served: Served) -> None:
-    assert post(served, b"cle;nom", {"Content-Type": "text/csv"}).code == "type_non_supporte"
-    reply = served.ask(f"{PATH}?limite=1", "POST", JSON, body=orjson.dumps({"lignes": []}))
+def test_another_media_type_and_a_query_string_are_refused(server: Server) -> None:
+    """A list is sent as JSON, and its options are in the body"""
+    assert post_body(server, b"cle;nom", {"Content-Type": "text/csv"}).code == "type_non_supporte"
+    reply = server.ask(f"{PATH}?limite=1", "POST", JSON, body=orjson.dumps({"lignes": []}))
     assert reply.code == "parametre_invalide"
 
 
-def test_a_visitor_has_two_lines_matched_and_is_told_about_the_others(served: Served) -> None:
-    reply = post(served, {"lignes": [{**MULLER, "cle": str(i)} for i in range(4)]})
-    found = reply.json["resultats"]
+def test_a_visitor_gets_two_lines_matched_and_errors_for_the_others(server: Server) -> None:
+    reply = post_body(server, {"lignes": [{**MUELLER, "cle": str(i)} for i in range(4)]})
+    answers = reply.json["resultats"]
 
     assert reply.status == 200
-    assert ["verdict" in one for one in found] == [True, True, False, False]
-    assert {one["erreur"]["code"] for one in found[2:]} == {"compte_requis"}
+    assert ["verdict" in answer for answer in answers] == [True, True, False, False]
+    assert {answer["erreur"]["code"] for answer in answers[2:]} == {"compte_requis"}
 
 
-def test_a_key_that_is_not_valid_gets_what_a_visitor_gets(served: Served) -> None:
-    reply = post(served, {"lignes": [MULLER]}, {"Authorization": "Bearer soc_live_x"})
+def test_an_invalid_key_gets_the_answer_of_a_visitor(server: Server) -> None:
+    reply = post_body(server, {"lignes": [MUELLER]}, {"Authorization": "Bearer soc_live_x"})
 
     assert (reply.status, reply.code) == (401, "cle_invalide")
     assert "verdict" in reply.json["resultats"][0]
 
 
-def test_more_calls_than_are_left_are_refused_and_none_is_counted(served: Served) -> None:
-    customer = served.customer("free")  # 50 calls a day
-    lines = [{**MULLER, "cle": str(i)} for i in range(501)]
-    reply = post(served, {"lignes": lines}, customer.headers)
+def test_lines_beyond_the_calls_of_the_day_are_refused_and_not_counted(server: Server) -> None:
+    customer = server.customer("free")  # 50 calls a day
+    lines = [{**MUELLER, "cle": str(i)} for i in range(501)]
+    reply = post_body(server, {"lignes": lines}, customer.headers)
 
     assert (reply.status, reply.code) == (429, "quota_api")
     assert "51 appels" in reply.json["erreur"]["message"]
-    assert served.used(customer) == 0
+    assert server.calls_used(customer) == 0
 
 
-def test_a_line_has_countries_by_name_and_dates_in_other_notations(served: Served) -> None:
-    customer = served.customer("data")
+def test_a_line_may_have_country_names_and_dates_in_other_notations(server: Server) -> None:
+    customer = server.customer("data")
     lines = [
-        {**MULLER, "pays": "Allemagne"}, {**MULLER, "cle": "2", "pays": "Germany"},
-        {**MULLER, "cle": "3", "pays": "DE", "date_creation": "13/12/1968"},
-        {**MULLER, "cle": "4", "pays": "DEU"}, {**MULLER, "cle": "5", "pays": 276},
-        {**MULLER, "cle": "6", "pays": "Niemcy, Tyskland"},
+        {**MUELLER, "pays": "Allemagne"}, {**MUELLER, "cle": "2", "pays": "Germany"},
+        {**MUELLER, "cle": "3", "pays": "DE", "date_creation": "13/12/1968"},
+        {**MUELLER, "cle": "4", "pays": "DEU"}, {**MUELLER, "cle": "5", "pays": 276},
+        {**MUELLER, "cle": "6", "pays": "Niemcy, Tyskland"},
     ]  # fmt: skip
-    found = results(served, customer, *lines)
+    answers = results_of(server, customer, *lines)
 
-    assert [one["candidats"][0]["iso2"] for one in found] == ["DE"] * 6
+    assert [answer["candidats"][0]["iso2"] for answer in answers] == ["DE"] * 6
 
 
-def test_a_line_has_countries_by_their_other_names_and_whole_numbers_as_floats(
-    served: Served,
+def test_a_line_may_have_other_names_of_countries_and_whole_numbers_as_floats(
+    server: Server,
 ) -> None:
-    """Lists say `Great Britain`; pandas writes a column of numbers with a gap as floats."""
-    others = ("Great Britain", "Czech Republic", "République tchèque", "The Netherlands", "Britain")
-    found = results(
-        served, served.customer("data"), *({**MULLER, "cle": one, "pays": one} for one in others),
+    """Lists have `Great Britain`, and pandas writes whole numbers as floats if a cell of their column is empty."""
+    country_names = (
+        "Great Britain",
+        "Czech Republic",
+        "République tchèque",
+        "The Netherlands",
+        "Britain",
+    )
+    answers = results_of(
+        server, server.customer("data"), *({**MUELLER, "cle": item, "pays": item} for item in country_names),
         {"cle": 7.0, "id": 552100554.0},
     )  # fmt: skip
 
-    assert all("erreur" not in one for one in found)
-    assert (found[-1]["cle"], found[-1]["verdict"]) == ("7", "sur")
+    assert all("erreur" not in item for item in answers)
+    assert (answers[-1]["cle"], answers[-1]["verdict"]) == ("7", "sur")
 
 
-def test_address_activity_website_and_mail_are_evidence(served: Served) -> None:
-    line = {
-        **MULLER, "adresse": "Hauptstr. 7", "activite": "28.99", "site_web": "www.muellermaschinenbau.de",
-        "email": "info@gmail.com",
-    }  # fmt: skip
-    found = results(served, served.customer("data"), line)
+def test_activity_website_and_mail_are_evidence(server: Server) -> None:
+    """The domain of a website or an e-mail address is evidence, except that of a provider of mailboxes."""
+    line = {**MUELLER, "activite": "28.99", "site_web": f"www.{CONTACT}-mueller.eu"}
+    line_of_mail = {**MUELLER, "cle": "e", "email": f"a@{CONTACT}-mueller.eu"}
+    line_of_provider = {**MUELLER, "cle": "p", "email": "info@gmail.com"}
+    answers = results_of(server, server.customer("data"), line, line_of_mail, line_of_provider)
 
-    assert found[0]["candidats"][0]["id"] == "F1103R_HRB218916"
+    candidates = [answer["candidats"][0] for answer in answers]
+    assert [candidate["id"] for candidate in candidates] == ["F1103R_HRB218916"] * 3
+    by_name = ["nom_identique", "forme_absente"]
+    assert [candidate["raisons_codes"] for candidate in candidates] == [
+        [*by_name, "activite_identique", "site_identique"], [*by_name, "site_identique"], by_name,
+    ]  # fmt: skip
 
 
-def test_columns_of_the_company_come_with_a_line_that_means_it(served: Served) -> None:
-    asked = ["nom", "nace_code", "email"]
-    absent = {"cle": "a", "nom": "Zipfelhuber Getränke"}
-    found = results(served, served.customer("data"), MULLER, absent, colonnes=asked)
+def test_a_matched_line_has_the_requested_columns_of_its_company(server: Server) -> None:
+    fields = ["nom", "nace_code", "email"]
+    unmatched_line = {"cle": "a", "nom": "Zipfelhuber Getränke"}
+    answers = results_of(server, server.customer("data"), MUELLER, unmatched_line, colonnes=fields)
 
-    assert list(found[0]["valeurs"]) == asked
-    assert found[0]["valeurs"]["nom"] == found[0]["candidats"][0]["nom"]
-    assert found[0]["valeurs"]["email"]  # this plan has a right to it
-    assert found[1]["valeurs"] is None
-    reply = post(served, {"lignes": [MULLER], "colonnes": ["town"]})
+    assert list(answers[0]["valeurs"]) == fields
+    assert answers[0]["valeurs"]["nom"] == answers[0]["candidats"][0]["nom"]
+    assert answers[0]["valeurs"]["email"]  # the plan has the right to contacts
+    assert answers[1]["valeurs"] is None
+    reply = post_body(server, {"lignes": [MUELLER], "colonnes": ["town"]})
     assert (reply.status, reply.json["erreur"]["code"]) == (400, "parametre_invalide")
-    assert results(served, served.customer("data"), MULLER)[0]["valeurs"] is None
-    visitor = post(served, {"lignes": [MULLER], "colonnes": "nom,email"})
+    assert results_of(server, server.customer("data"), MUELLER)[0]["valeurs"] is None
+    visitor = post_body(server, {"lignes": [MUELLER], "colonnes": "nom,email"})
     assert visitor.json["resultats"][0]["valeurs"]["email"] is None

@@ -1,4 +1,4 @@
-"""A list that LibreOffice saves as an Excel workbook is read as the CSV that it was."""
+"""An Excel workbook of LibreOffice is read like the CSV file that it was converted from."""
 
 import subprocess
 from pathlib import Path
@@ -8,7 +8,7 @@ from tests.proof.tools import need
 from tests.serve.features.matching.test_xlsx_file import rows_of
 
 
-def test_a_workbook_of_libreoffice_is_read_as_its_csv(tmp_path: Path) -> None:
+def test_a_workbook_of_libreoffice_is_read_like_its_csv(tmp_path: Path) -> None:
     office = need("soffice", "libreoffice-calc")
     path = tmp_path / "a.csv"
     path.write_text(
@@ -21,6 +21,6 @@ def test_a_workbook_of_libreoffice_is_read_as_its_csv(tmp_path: Path) -> None:
 
     subprocess.run(command, check=True, capture_output=True, timeout=120)
 
-    ours = list_file.read(path.read_bytes())
-    theirs = rows_of(path.with_suffix(".xlsx").read_bytes())
-    assert theirs == [list(ours.headings), *map(list, ours.rows)]
+    csv_list = list_file.read(path.read_bytes())
+    workbook_rows = rows_of(path.with_suffix(".xlsx").read_bytes())
+    assert workbook_rows == [list(csv_list.headings), *map(list, csv_list.rows)]

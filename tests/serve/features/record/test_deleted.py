@@ -1,4 +1,4 @@
-"""A company that was deleted: the 404 says so, and when (X19)."""
+"""Deleted companies: the 404 has the date of the deletion (X19)."""
 
 import shutil
 from collections.abc import Sequence
@@ -10,138 +10,157 @@ import pytest
 from shards.changes import forgetting
 from shards.generations import change_steps
 from tests.serve import conformance, world
-from tests.serve.client import Served, serving
-from tests.serve.surfaces.mcp.client import call
+from tests.serve.client import Server, run_server
+from tests.serve.surfaces.mcp.client import call_tool
 from tests.world import Company, company
 
-STAYS: Final = [
+OTHER_COMPANIES: Final = [
     company("EE", "10000018", "Õun OÜ"),
     company("FR", "552100554", "Été SA"),
     company("UK", "00944111", "Łódź Ltd"),
 ]
-GONE: Final = company("EE", "10-0000.19", "Žabka OÜ")
-PATH: Final = "/api/v1/societes/EE/10000019"
-NUMBER: Final = "/api/v1/identifiants/10000019"
-DAY: Final = "2022-01-15"  # the date of the source of Estonia
+DELETED: Final = company("EE", "10-0000.19", "Žabka OÜ")
+RECORD_PATH: Final = "/api/v1/societes/EE/10000019"
+LOOK_UP_PATH: Final = "/api/v1/identifiants/10000019"
+DELETION_DAY: Final = "2022-01-15"  # the date of the source of Estonia
 
 
-def published(data: Path, *found: Sequence[Company]) -> None:
-    """One generation after the other."""
-    for companies in found:
-        world.publish(data, [*STAYS, *companies], {})
+def publish_generations(data: Path, *generations: Sequence[Company]) -> None:
+    """Publish generations with these companies besides OTHER_COMPANIES, one after the other."""
+    for companies in generations:
+        world.publish(data, [*OTHER_COMPANIES, *companies], {})
 
 
-def answer(served: Served, path: str, **headers: str) -> dict[str, Any]:
-    """A 404, as it is described."""
-    reply = served.ask(path, headers=headers)
+def not_found_body(server: Server, path: str, **headers: str) -> dict[str, Any]:
+    """The body of a 404, checked against its declared schema."""
+    reply = server.ask(path, headers=headers)
     assert (reply.status, reply.code) == (404, "societe_introuvable"), reply.body
     conformance.check("GET", path, 404, reply.headers, reply.body)
-    found: dict[str, Any] = reply.json
-    return found
+    document: dict[str, Any] = reply.json
+    return document
 
 
-def never_there(served: Served) -> None:
-    """The neighbour is named, as of a number that nobody ever had."""
-    for path in (PATH, NUMBER):
-        body = answer(served, path)
+def assert_never_existed(server: Server) -> None:
+    """Check that the 404 of DELETED is like that of an unknown number: it names the company with the nearest number."""
+    for path in (RECORD_PATH, LOOK_UP_PATH):
+        body = not_found_body(server, path)
         assert "supprimee_le" not in body
         assert body["proches"] == ["EE:10000018"]
         assert "depuis" not in body["erreur"]["message"]
 
 
-@pytest.mark.parametrize("later", [0, 1, 3])
-def test_a_deleted_company_is_said_to_be(tmp_path: Path, later: int) -> None:
-    """Also some generations later, of which the older ones are not kept."""
-    more = [[company("FR", f"{number}", "Œuvre")] for number in range(later)]
-    published(tmp_path, [GONE], [], *more)
+@pytest.mark.parametrize("later_count", [0, 1, 3])
+def test_the_404_of_a_deleted_company_has_the_date_of_its_deletion(
+    tmp_path: Path, later_count: int
+) -> None:
+    """The server knows the date even several generations later, when the generation with the company is removed."""
+    later_generations = [[company("FR", f"{number}", "Œuvre")] for number in range(later_count)]
+    publish_generations(tmp_path, [DELETED], [], *later_generations)
 
-    with serving(tmp_path) as served:
-        bodies = [answer(served, path) for path in (PATH, NUMBER, f"{PATH}/comparables")]
-        english = answer(served, PATH, **{"Accept-Language": "en"})
+    with run_server(tmp_path) as server:
+        bodies = [
+            not_found_body(server, path)
+            for path in (RECORD_PATH, LOOK_UP_PATH, f"{RECORD_PATH}/comparables")
+        ]
+        english = not_found_body(server, RECORD_PATH, **{"Accept-Language": "en"})
         for body in bodies:
             assert body["proches"] == []
-            assert body["supprimee_le"] == DAY
-            assert f"plus dans les données depuis {DAY}" in body["erreur"]["message"]
-        assert f"not been in the data since {DAY}" in english["erreur"]["message"]
-        # Another number is one that nobody had.
-        assert "supprimee_le" not in answer(served, "/api/v1/societes/EE/10000017")
-        assert "supprimee_le" not in answer(served, "/api/v1/societes/FR/10000019")
+            assert body["supprimee_le"] == DELETION_DAY
+            assert f"plus dans les données depuis {DELETION_DAY}" in body["erreur"]["message"]
+        assert f"not been in the data since {DELETION_DAY}" in english["erreur"]["message"]
+        # No company ever had these numbers.
+        assert "supprimee_le" not in not_found_body(server, "/api/v1/societes/EE/10000017")
+        assert "supprimee_le" not in not_found_body(server, "/api/v1/societes/FR/10000019")
 
 
-def test_the_page_and_the_tool_say_it_too(tmp_path: Path) -> None:
-    published(tmp_path, [GONE], [])
+def test_the_page_and_the_tool_say_that_a_company_was_deleted(tmp_path: Path) -> None:
+    publish_generations(tmp_path, [DELETED], [])
 
-    with serving(tmp_path) as served:
-        page = served.ask("/societes/EE/10000019", headers={"Accept": "text/html"})
+    with run_server(tmp_path) as server:
+        page = server.ask("/societes/EE/10000019", headers={"Accept": "text/html"})
         assert page.status == 404
-        assert f"plus dans les données depuis {DAY}" in page.body.decode()
-        told = call(served, "read_company", {}, iso2="EE", id="10000019")
-        assert told["isError"]
-        assert f"has not been in the data since {DAY}" in told["content"][0]["text"]
-        assert "Try one of" not in told["content"][0]["text"]
+        assert f"plus dans les données depuis {DELETION_DAY}" in page.body.decode()
+        reply = call_tool(server, "read_company", {}, iso2="EE", id="10000019")
+        assert reply["isError"]
+        assert f"has not been in the data since {DELETION_DAY}" in reply["content"][0]["text"]
+        assert "Try one of" not in reply["content"][0]["text"]
 
 
-def test_a_company_that_came_back_is_there(tmp_path: Path) -> None:
-    published(tmp_path, [GONE], [], [{**GONE, "nom": "Žabka AS"}])
+def test_a_company_that_came_back_is_served(tmp_path: Path) -> None:
+    publish_generations(tmp_path, [DELETED], [], [{**DELETED, "nom": "Žabka AS"}])
 
-    with serving(tmp_path) as served:
-        assert served.ask(PATH).status == 200
-
-
-def test_of_several_deletions_the_last_one_is_told(tmp_path: Path) -> None:
-    """Also where two companies had the number: the spelling of one of them is asked for."""
-    other = company("EE", "10000019", "Ω OÜ")
-    published(tmp_path, [GONE, other], [GONE], [])
-
-    with serving(tmp_path) as served:
-        assert answer(served, PATH)["supprimee_le"] == DAY
+    with run_server(tmp_path) as server:
+        assert server.ask(RECORD_PATH).status == 200
 
 
-def test_two_companies_with_a_number_are_not_told(tmp_path: Path) -> None:
-    published(tmp_path, [GONE, company("EE", "1-0000019", "Ω OÜ")], [])
+def test_a_number_that_was_deleted_twice_has_a_date(tmp_path: Path) -> None:
+    """Two companies whose numbers have the same digits were deleted one after the other."""
+    namesake = company("EE", "10000019", "Ω OÜ")
+    publish_generations(tmp_path, [DELETED, namesake], [DELETED], [])
 
-    with serving(tmp_path) as served:
-        never_there(served)
-        assert answer(served, "/api/v1/societes/EE/1-0000019")["supprimee_le"] == DAY
+    with run_server(tmp_path) as server:
+        assert not_found_body(server, RECORD_PATH)["supprimee_le"] == DELETION_DAY
 
 
-def test_a_number_of_two_countries_is_not_told_without_one(tmp_path: Path) -> None:
-    published(tmp_path, [GONE, company("FR", "10000019", "Ça SA")], [])
+def test_a_number_of_two_deleted_companies_needs_its_exact_spelling(tmp_path: Path) -> None:
+    publish_generations(tmp_path, [DELETED, company("EE", "1-0000019", "Ω OÜ")], [])
 
-    with serving(tmp_path) as served:
-        assert "supprimee_le" not in answer(served, NUMBER)
-        assert answer(served, PATH)["supprimee_le"] == DAY
-        assert answer(served, "/api/v1/societes/FR/10000019")["supprimee_le"] == "2026-11-01"
+    with run_server(tmp_path) as server:
+        assert_never_existed(server)
+        assert (
+            not_found_body(server, "/api/v1/societes/EE/1-0000019")["supprimee_le"] == DELETION_DAY
+        )
+
+
+def test_a_deleted_number_of_two_countries_needs_its_country(tmp_path: Path) -> None:
+    publish_generations(tmp_path, [DELETED, company("FR", "10000019", "Ça SA")], [])
+
+    with run_server(tmp_path) as server:
+        assert "supprimee_le" not in not_found_body(server, LOOK_UP_PATH)
+        assert not_found_body(server, RECORD_PATH)["supprimee_le"] == DELETION_DAY
+        # A company counts as deleted on the date of the source of its country, here France.
+        assert (
+            not_found_body(server, "/api/v1/societes/FR/10000019")["supprimee_le"] == "2026-11-01"
+        )
 
 
 @pytest.mark.parametrize("fields", [None, ("nom",)])
-def test_a_company_that_objected_was_never_there(
+def test_a_deleted_company_that_objected_is_like_an_unknown_number(
     tmp_path: Path, fields: tuple[str, ...] | None
 ) -> None:
-    published(tmp_path, [GONE], [])
-    with serving(tmp_path) as served:
-        assert answer(served, PATH)["supprimee_le"]
+    """The history of changes forgets all fields of the company (None), or only its name"""
+    publish_generations(tmp_path, [DELETED], [])
+    with run_server(tmp_path) as server:
+        assert not_found_body(server, RECORD_PATH)["supprimee_le"]
 
-    assert forgetting.forget(tmp_path, {"EE": {GONE["id"]: fields}})
+    assert forgetting.forget(tmp_path, {"EE": {DELETED["id"]: fields}})
 
-    with serving(tmp_path) as served:
-        never_there(served)
+    with run_server(tmp_path) as server:
+        assert_never_existed(server)
 
 
-def test_without_files_of_changes_the_neighbours_are_named(tmp_path: Path) -> None:
-    published(tmp_path, [GONE], [])
+def test_without_readable_changes_a_deleted_company_is_like_an_unknown_number(
+    tmp_path: Path,
+) -> None:
+    publish_generations(tmp_path, [DELETED], [])
     [folder] = change_steps.folders(tmp_path)
     file = folder / "EE.changes"
-    whole = file.read_bytes()
+    content = file.read_bytes()
 
-    with serving(tmp_path) as served:
-        for broken in (whole[:-900], whole[:48] + b"\xff" * (len(whole) - 48), b"", whole[:20]):
+    with run_server(tmp_path) as server:
+        # The file is cut short, overwritten after its header of 48 bytes, empty, or only a part of its header.
+        for damaged_content in (
+            content[:-900],
+            content[:48] + b"\xff" * (len(content) - 48),
+            b"",
+            content[:20],
+        ):
             file.unlink()
-            file.write_bytes(broken)
-            never_there(served)
+            file.write_bytes(damaged_content)
+            assert_never_existed(server)
         file.unlink()
-        never_there(served)
+        assert_never_existed(server)
         shutil.rmtree(folder)
-        never_there(served)
-    with serving(tmp_path) as served:
-        never_there(served)
+        assert_never_existed(server)
+    with run_server(tmp_path) as server:
+        assert_never_existed(server)

@@ -8,7 +8,7 @@ from urllib.parse import quote
 import pytest
 
 from tests.serve import world
-from tests.serve.client import Served, serving
+from tests.serve.client import Server, run_server
 from tests.world import Company, company
 
 COMPANIES: list[Company] = [
@@ -30,19 +30,21 @@ COMPANIES: list[Company] = [
 
 
 @pytest.fixture(scope="module")
-def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """A server of COMPANIES, whose numbers are similar or have other spellings."""
     data: Path = tmp_path_factory.mktemp("numbers")
     world.publish(data, COMPANIES, {})
-    with serving(data) as found:
-        yield found
+    with run_server(data) as server:
+        yield server
 
 
-def look_up(served: Served, number: str) -> Any:
-    return served.ask(f"/api/v1/identifiants/{quote(number, safe='')}")
+def look_up(server: Server, number: str) -> Any:
+    """The reply to a search for a number."""
+    return server.ask(f"/api/v1/identifiants/{quote(number, safe='')}")
 
 
 @pytest.mark.parametrize(
-    ("number", "kind", "places"),
+    ("number", "kind", "companies"),
     [
         ("00944111", "immatriculation", ["UK:00944111"]),
         ("944111", "immatriculation", ["UK:00944111"]),
@@ -60,22 +62,24 @@ def look_up(served: Served, number: str) -> Any:
         ("SE556012579001", "tva", ["SE:5560125790"]),
         ("FI01120389", "tva", ["FI:0112038-9"]),
         ("01120389", "immatriculation", ["FI:0112038-9"]),
-        # The VAT number in the record is another one, so this is its country and identifier.
+        # This is not the VAT number of the record, so it is read as a country and an identifier.
         ("BE0403227515", "immatriculation", ["BE:0403227515"]),
     ],
 )
 def test_a_number_is_found_in_any_spelling(
-    served: Served, number: str, kind: str, places: list[str]
+    server: Server, number: str, kind: str, companies: list[str]
 ) -> None:
     """X6"""
-    reply = look_up(served, number)
+    reply = look_up(server, number)
 
     assert reply.status == 200, reply.body
-    found = reply.json
-    assert list(found) == ["type", "candidats"]
-    assert found["type"] == kind
-    assert [f"{one['iso2']}:{one['id']}" for one in found["candidats"]] == places
-    assert all(list(one) == ["iso2", "id", "nom"] for one in found["candidats"])
+    document = reply.json
+    assert list(document) == ["type", "candidats"]
+    assert document["type"] == kind
+    assert [
+        f"{candidate['iso2']}:{candidate['id']}" for candidate in document["candidats"]
+    ] == companies
+    assert all(list(candidate) == ["iso2", "id", "nom"] for candidate in document["candidats"])
 
 
 @pytest.mark.parametrize(
@@ -91,13 +95,14 @@ def test_a_number_is_found_in_any_spelling(
     ],
 )
 def test_an_unknown_number_is_404_with_the_nearest(
-    served: Served, number: str, near: list[str]
+    server: Server, number: str, near: list[str]
 ) -> None:
-    reply = look_up(served, number)
+    """Near are numbers with other zeros, or with one typing error; `0944112` has both"""
+    reply = look_up(server, number)
 
     assert (reply.status, reply.code) == (404, "societe_introuvable")
     assert reply.json["proches"] == near
-    assert all(one in reply.json["erreur"]["message"] for one in near)
+    assert all(identifier in reply.json["erreur"]["message"] for identifier in near)
 
 
 @pytest.mark.parametrize(
@@ -110,15 +115,15 @@ def test_an_unknown_number_is_404_with_the_nearest(
         ("FI/0112038%2D9", "FI/0112038-9"),
     ],
 )
-def test_the_path_of_a_record_takes_what_is_unambiguous(
-    served: Served, path: str, canonical: str
+def test_the_path_of_a_record_takes_any_unambiguous_spelling(
+    server: Server, path: str, canonical: str
 ) -> None:
     """X6, E2"""
-    reply = served.ask(f"/api/v1/societes/{path}")
+    reply = server.ask(f"/api/v1/societes/{path}")
 
     assert reply.status == 200
     assert reply.headers["Content-Location"] == f"/api/v1/societes/{canonical}"
-    assert served.ask(reply.headers["Content-Location"]).body == reply.body
+    assert server.ask(reply.headers["Content-Location"]).body == reply.body
 
 
 @pytest.mark.parametrize(
@@ -129,43 +134,50 @@ def test_the_path_of_a_record_takes_what_is_unambiguous(
         ("FR/00944111", []),
     ],
 )
-def test_the_404_of_a_record_names_the_nearest(served: Served, path: str, near: list[str]) -> None:
-    reply = served.ask(f"/api/v1/societes/{path}")
+def test_the_404_of_a_record_names_the_nearest(server: Server, path: str, near: list[str]) -> None:
+    reply = server.ask(f"/api/v1/societes/{path}")
 
     assert (reply.status, reply.code, reply.json["proches"]) == (404, "societe_introuvable", near)
 
 
-def test_it_costs_a_call_no_credits_and_a_304_nothing(served: Served) -> None:
-    """X0, D13"""
-    customer = served.customer("free")
+def test_a_look_up_costs_a_call_and_no_credits_and_a_304_nothing(server: Server) -> None:
+    """X0, D13: GET, HEAD and the 404 are counted, the 304 and the errors are not"""
+    customer = server.customer("free")
     path = "/api/v1/identifiants/944111"
 
-    reply = served.ask(path, headers=customer.headers)
-    known = {**customer.headers, "If-None-Match": reply.headers["ETag"]}
+    reply = server.ask(path, headers=customer.headers)
+    headers = {**customer.headers, "If-None-Match": reply.headers["ETag"]}
 
-    assert served.ask(path, headers=known).status == 304
-    assert served.ask(path, "HEAD", customer.headers).status == 200
-    assert served.ask("/api/v1/identifiants/00944112", headers=customer.headers).status == 404
-    assert served.used(customer) == 3
+    assert server.ask(path, headers=headers).status == 304
+    assert server.ask(path, "HEAD", customer.headers).status == 200
+    assert server.ask("/api/v1/identifiants/00944112", headers=customer.headers).status == 404
+    assert server.calls_used(customer) == 3
     assert "X-Credits-Debites" not in reply.headers
-    assert served.ask(f"{path}?version={'0' * 16}").code == "version_expiree"
-    assert served.ask(f"{path}?pays=UK").code == "parametre_inconnu"
-    assert served.ask("/api/v1/identifiants/%20").code == "identifiant_invalide"
+    assert server.ask(f"{path}?version={'0' * 16}").code == "version_expiree"
+    assert server.ask(f"{path}?pays=UK").code == "parametre_inconnu"
+    assert server.ask("/api/v1/identifiants/%20").code == "identifiant_invalide"
 
 
-def test_a_number_without_its_court_is_of_all_courts(served: Served) -> None:
-    reply = look_up(served, "HRB 260632")
+def test_a_number_without_its_court_finds_the_companies_of_all_courts(server: Server) -> None:
+    """Two German courts have the number 260632"""
+    reply = look_up(server, "HRB 260632")
 
     assert reply.status == 200
-    assert {one["id"] for one in reply.json["candidats"]} == {"M1201_HRB260632", "B1204_HRB260632"}
-    assert look_up(served, "HRB 9").status == 404
+    assert {candidate["id"] for candidate in reply.json["candidats"]} == {
+        "M1201_HRB260632",
+        "B1204_HRB260632",
+    }
+    assert look_up(server, "HRB 9").status == 404
 
 
 @pytest.mark.parametrize("path", ["/api/v1/identifiants/%20", "/api/v1/societes/FR/%20"])
-def test_an_empty_number_is_told_the_place_of_a_number(served: Served, path: str) -> None:
-    refused = served.ask(path)
+def test_the_error_of_an_empty_number_shows_the_path_with_a_number(
+    server: Server, path: str
+) -> None:
+    refused = server.ask(path)
 
     assert (refused.status, refused.code) == (400, "identifiant_invalide")
+    # The message has the route with the name of its parameter in braces.
     assert (
         f"écrivez {path.split('/')[0]}/api/v1/{path.split('/')[3]}/{{"
         in refused.json["erreur"]["message"]

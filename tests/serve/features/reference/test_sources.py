@@ -10,33 +10,40 @@ import pytest
 from shards.codec.record import FIELDS
 from tests import oracle
 from tests.serve import world
-from tests.serve.client import Served, serving
+from tests.serve.client import Server, run_server
 from tests.serve.world import COMPANIES, CONTACT, COUNTRIES
 
 PATH = "/api/v1/sources"
 
 
-def _country(served: Served, iso2: str) -> dict[str, Any]:
-    [found] = served.ask(PATH, params={"pays": iso2}).json["pays"]
-    return dict(found)
+def _sources_of(server: Server, iso2: str) -> dict[str, Any]:
+    """The sources of a country, as the route lists them."""
+    [country] = server.ask(PATH, params={"pays": iso2}).json["pays"]
+    return dict(country)
 
 
-def test_every_country_is_there_and_those_without_data_say_so(served: Served) -> None:
-    body = served.ask(PATH).json
+def test_every_country_is_listed_and_countries_without_data_are_marked(server: Server) -> None:
+    body = server.ask(PATH).json
 
     assert list(body) == ["total", "date_min", "date_max", "pays_sans_donnees", "pays"]
-    assert [one["iso2"] for one in body["pays"]] == list(COUNTRIES)
+    assert [country["iso2"] for country in body["pays"]] == list(COUNTRIES)
     assert body["total"] == 25
-    assert body["pays_sans_donnees"] == oracle.without_data(COMPANIES, COUNTRIES)
-    without = [one for one in body["pays"] if one["iso2"] in body["pays_sans_donnees"]]
-    assert {(one["n_societes"], one["date_source"]) for one in without} == {(0, None)}
-    assert all(one["sources"] == [] and one["champs"] == {} for one in without)
+    assert body["pays_sans_donnees"] == oracle.countries_without_data(COMPANIES, COUNTRIES)
+    without_data = [
+        country for country in body["pays"] if country["iso2"] in body["pays_sans_donnees"]
+    ]
+    assert {(country["n_societes"], country["date_source"]) for country in without_data} == {
+        (0, None)
+    }
+    assert all(country["sources"] == [] and country["champs"] == {} for country in without_data)
 
 
-def test_a_source_says_licence_attribution_files_and_dates(served: Served) -> None:
-    france = _country(served, "FR")
+def test_a_source_has_its_licence_attribution_files_and_dates(server: Server) -> None:
+    france = _sources_of(server, "FR")
 
-    tables = [(one["source"], one["table"], one["complement"]) for one in france["sources"]]
+    tables = [
+        (source["source"], source["table"], source["complement"]) for source in france["sources"]
+    ]
     assert tables == [
         ("fr-registre", "societes", False),
         ("lei", "societes", True),
@@ -63,111 +70,119 @@ def test_a_source_says_licence_attribution_files_and_dates(served: Served) -> No
     }
 
 
-def test_the_date_of_a_country_is_that_of_its_companies(served: Served) -> None:
-    """Not that of its statements or of a complement, and not that of the build."""
-    body = served.ask(PATH).json
+def test_the_date_of_a_country_is_the_date_of_its_companies(server: Server) -> None:
+    """The dates of statements, of complements and of the build do not count."""
+    body = server.ask(PATH).json
 
-    days = {one["iso2"]: one["date_source"] for one in body["pays"] if one["date_source"]}
+    days = {
+        country["iso2"]: country["date_source"]
+        for country in body["pays"]
+        if country["date_source"]
+    }
     assert days == {"FR": "2026-11-01", "UK": "2026-10", "EE": "2022-01-15"}
     assert (body["date_min"], body["date_max"]) == ("2022-01-15", "2026-11-01")
 
 
-def test_companies_of_no_declared_source_are_counted_all_the_same(served: Served) -> None:
-    germany = _country(served, "DE")
+def test_companies_without_a_declared_source_are_counted(server: Server) -> None:
+    germany = _sources_of(server, "DE")
 
     assert (germany["n_societes"], germany["sources"], germany["date_source"]) == (28, [], None)
 
 
 @pytest.mark.parametrize("iso2", ["FR", "UK", "EE", "DE"])
-def test_the_share_of_every_field_is_that_of_the_companies(served: Served, iso2: str) -> None:
-    country = _country(served, iso2)
+def test_the_share_of_every_field_matches_the_companies(server: Server, iso2: str) -> None:
+    country = _sources_of(server, iso2)
 
-    n = country["n_societes"]
-    expected = {field: round(oracle.filled(COMPANIES, iso2, field) / n, 4) for field in FIELDS}
+    companies = country["n_societes"]
+    expected = {
+        field: round(oracle.count_filled(COMPANIES, iso2, field) / companies, 4) for field in FIELDS
+    }
     assert country["champs"] == expected
     assert CONTACT not in str(country)
 
 
-def test_the_scope_is_that_of_the_parameter(served: Served) -> None:
-    body = served.ask(PATH, params={"pays": "gb, at,EE"}).json
+def test_the_parameter_pays_limits_the_countries(server: Server) -> None:
+    body = server.ask(PATH, params={"pays": "gb, at,EE"}).json
 
-    assert [one["iso2"] for one in body["pays"]] == ["UK", "AT", "EE"]
+    assert [country["iso2"] for country in body["pays"]] == ["UK", "AT", "EE"]
     assert (body["total"], body["pays_sans_donnees"]) == (3, ["AT"])
 
 
 @pytest.mark.parametrize(
-    ("given", "code"),
+    ("params", "code"),
     [
         ({"pays": "XX"}, "pays_inconnu"),
         ({"q": "a"}, "parametre_inconnu"),
         ({"version": "x"}, "parametre_invalide"),
     ],
 )
-def test_what_it_does_not_know_is_refused(served: Served, given: dict[str, str], code: str) -> None:
-    assert served.refused(PATH, **given)["erreur"]["code"] == code
+def test_wrong_parameters_are_refused(server: Server, params: dict[str, str], code: str) -> None:
+    assert server.refusal(PATH, **params)["erreur"]["code"] == code
 
 
-def test_a_version_that_is_not_open_is_409_and_the_open_one_answers(served: Served) -> None:
-    current = served.ask(PATH)
+def test_an_expired_version_is_409_and_the_current_version_answers(server: Server) -> None:
+    current = server.ask(PATH)
     version = current.headers["X-Donnees-Version"]
 
-    gone = served.ask(PATH, params={"version": "0123456789abcdef"})
-    same = served.ask(PATH, params={"version": version})
+    expired = server.ask(PATH, params={"version": "0123456789abcdef"})
+    pinned = server.ask(PATH, params={"version": version})
 
-    assert (gone.status, gone.code) == (409, "version_expiree")
-    assert same.body == current.body
-    assert same.headers["X-Donnees-Version"] == version
+    assert (expired.status, expired.code) == (409, "version_expiree")
+    assert pinned.body == current.body
+    assert pinned.headers["X-Donnees-Version"] == version
 
 
-def test_it_is_free_public_cached_and_open_to_every_origin(served: Served) -> None:
-    first = served.ask(PATH)
-    keyed = served.ask(PATH, headers={"Authorization": "Bearer soc_live_xxx"})
-    again = served.ask(PATH, headers={"If-None-Match": first.headers["ETag"]})
-    head = served.ask(PATH, method="HEAD")
+def test_sources_are_free_public_cached_and_open_to_every_origin(server: Server) -> None:
+    first_reply = server.ask(PATH)
+    with_key = server.ask(PATH, headers={"Authorization": "Bearer soc_live_xxx"})
+    revalidated = server.ask(PATH, headers={"If-None-Match": first_reply.headers["ETag"]})
+    head_reply = server.ask(PATH, method="HEAD")
 
-    assert (keyed.status, keyed.body) == (200, first.body)
-    assert (again.status, again.body) == (304, b"")
-    assert (head.status, head.body) == (200, b"")
-    assert first.headers["Cache-Control"] == "public, max-age=300"
-    assert first.headers["Access-Control-Allow-Origin"] == "*"
-    assert not any(name.lower().startswith("x-quota") for name in first.headers)
+    assert (with_key.status, with_key.body) == (200, first_reply.body)
+    assert (revalidated.status, revalidated.body) == (304, b"")
+    assert (head_reply.status, head_reply.body) == (200, b"")
+    assert first_reply.headers["Cache-Control"] == "public, max-age=300"
+    assert first_reply.headers["Access-Control-Allow-Origin"] == "*"
+    assert not any(name.lower().startswith("x-quota") for name in first_reply.headers)
 
 
 def test_a_generation_without_sources_is_served(tmp_path: Path) -> None:
-    """One that was built of one's own Parquet, or before there were any."""
+    """A generation has no sources if its Parquet files are not of our import, or if it is older than sources."""
     world.publish(tmp_path, sources={})
-    with serving(tmp_path) as served:
-        body = served.ask(PATH).json
+    with run_server(tmp_path) as server:
+        body = server.ask(PATH).json
 
     assert (body["date_min"], body["date_max"]) == (None, None)
-    assert {tuple(one["sources"]) for one in body["pays"]} == {()}
+    assert {tuple(country["sources"]) for country in body["pays"]} == {()}
 
 
 # -- a search over countries without data -------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("given", "expected"),
+    ("params", "expected"),
     [
         ({"pays": "AT,FR,NL"}, ["AT", "NL"]),
         ({"pays": "BG"}, ["BG"]),
-        ({"pays": "FR,UK", "q": "zzz"}, None),  # nothing found, but there are data
+        ({"pays": "FR,UK", "q": "zzz"}, None),  # no company matches, but there are data
         ({}, None),
     ],
 )
 def test_a_search_names_the_countries_of_its_scope_without_data(
-    served: Served, given: dict[str, str], expected: list[str] | None
+    server: Server, params: dict[str, str], expected: list[str] | None
 ) -> None:
-    body = served.search(**given)
+    body = server.search(**params)
 
     assert body.get("pays_sans_donnees") == expected
-    assert oracle.without_data(COMPANIES, given.get("pays", "FR").split(",")) == (expected or [])
+    assert oracle.countries_without_data(COMPANIES, params.get("pays", "FR").split(",")) == (
+        expected or []
+    )
     if expected:
         assert list(body)[-2:] == ["societes", "pays_sans_donnees"]
 
 
-def test_it_stands_before_the_refusal_of_a_key(served: Served) -> None:
-    reply = served.ask(
+def test_countries_without_data_come_before_the_error_of_an_invalid_key(server: Server) -> None:
+    reply = server.ask(
         "/api/v1/societes",
         params={"pays": "AT"},
         headers={"Authorization": "Bearer soc_live_revoked"},
@@ -177,22 +192,22 @@ def test_it_stands_before_the_refusal_of_a_key(served: Served) -> None:
     assert (reply.status, list(body)[-2:]) == (401, ["pays_sans_donnees", "erreur"])
 
 
-def test_a_file_of_an_unknown_date_says_so_everywhere(tmp_path: Path) -> None:
-    """The list, its page, and the sheet of sources of a workbook."""
+def test_a_file_without_a_date_is_marked_everywhere(tmp_path: Path) -> None:
+    """The list and the page of sources mark the file, and an export of its companies works."""
     [estonian] = world.SOURCES["EE"]
     [file] = estonian.fichiers
     undated = replace(estonian, fichiers=(replace(file, date=None, origine_date="inconnue"),))
     world.publish(tmp_path, sources={"EE": [undated]})
 
-    with serving(tmp_path) as served:
-        estonia = _country(served, "EE")
-        page = served.ask("/sources", params={"lang": "en"}).body.decode()
-        key = served.customer("integral").headers
-        book = served.ask("/api/v1/export", headers=key, params={"pays": "EE", "limit": "1"})
+    with run_server(tmp_path) as server:
+        estonia = _sources_of(server, "EE")
+        page = server.ask("/sources", params={"lang": "en"}).body.decode()
+        key = server.customer("integral").headers
+        book = server.ask("/api/v1/export", headers=key, params={"pays": "EE", "limit": "1"})
 
     [source] = estonia["sources"]
     assert (estonia["date_source"], source["date_source"]) == (None, None)
-    assert [(one["date"], one["origine_date"]) for one in source["fichiers"]] == [
+    assert [(file["date"], file["origine_date"]) for file in source["fichiers"]] == [
         (None, "inconnue")
     ]
     assert "unknown date" in page

@@ -1,4 +1,4 @@
-"""The filters of extensions X2 over a socket, alone and together, against the oracle."""
+"""The filters of extension X2, alone and together, compared with the oracle."""
 
 from typing import Any
 
@@ -10,46 +10,52 @@ from serve.request import reader
 from shards.query import STATES
 from tests import oracle
 from tests.serve import parameter_strategies
-from tests.serve.asking import NAMES
-from tests.serve.client import Customer, Served
+from tests.serve.client import Customer, Server
+from tests.serve.parameter_reading import NAMES
 from tests.serve.world import COMPANIES
 
-Given = dict[str, str]
-KNOWN = [f"{one['iso2']}:{one['id']}" for one in COMPANIES[:16]]
+Filters = dict[str, str]
+# 16 companies as the filter `ids` names them: all except 25 of the 26 similar bakeries.
+IDS = [f"{company['iso2']}:{company['id']}" for company in COMPANIES[:16]]
 
 
-def search(served: Served, customer: Customer, found: Given) -> Any:
-    reply = served.ask("/api/v1/societes", headers=customer.headers, params=found)
+def search_answer(server: Server, customer: Customer, filters: Filters) -> Any:
+    """The answer of a search with these filters."""
+    reply = server.ask("/api/v1/societes", headers=customer.headers, params=filters)
     assert reply.status == 200, reply.body
     return reply.json
 
 
-def shown(body: Any) -> list[str]:
-    return [f"{one['iso2']}:{one['id']}" for one in body["societes"]]
+def ids_of(body: Any) -> list[str]:
+    """The companies of an answer, as `country:identifier`."""
+    return [f"{company['iso2']}:{company['id']}" for company in body["societes"]]
 
 
-def expected(found: Given) -> list[str]:
-    query = reader.read(list(found.items()), parameters.SEARCH, NAMES).query
-    return [f"{one['iso2']}:{one['id']}" for one in oracle.search(COMPANIES, query)]
+def expected_ids(filters: Filters) -> list[str]:
+    """The companies that the oracle finds, as `country:identifier`."""
+    query = reader.read(list(filters.items()), parameters.SEARCH, NAMES).query
+    return [f"{company['iso2']}:{company['id']}" for company in oracle.search(COMPANIES, query)]
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(found=parameter_strategies.searches())
-@example(found={"ville": "orleans|Saint Etienne", "etat": "active"})
-@example(found={"cree_min": "2015", "cree_max": "2015"})
-@example(found={"cree_min": "1998-02-02", "cree_max": "2014-04"})
-@example(found={"actif_min": "-5.5", "actif_max": "0"})
-@example(found={"ids": ",".join(KNOWN), "tri": "nom", "pays": "FR,AT"})
-def test_any_search_is_that_of_the_oracle(served: Served, customer: Customer, found: Given) -> None:
+@given(filters=parameter_strategies.searches())
+@example(filters={"ville": "orleans|Saint Etienne", "etat": "active"})
+@example(filters={"cree_min": "2015", "cree_max": "2015"})
+@example(filters={"cree_min": "1998-02-02", "cree_max": "2014-04"})
+@example(filters={"actif_min": "-5.5", "actif_max": "0"})
+@example(filters={"ids": ",".join(IDS), "tri": "nom", "pays": "FR,AT"})
+def test_every_search_matches_the_oracle(
+    server: Server, customer: Customer, filters: Filters
+) -> None:
     """X2"""
-    body = search(served, customer, found)
+    body = search_answer(server, customer, filters)
 
-    wanted = expected(found)
-    assert (body["total"], shown(body)) == (len(wanted), wanted)
+    ids = expected_ids(filters)
+    assert (body["total"], ids_of(body)) == (len(ids), ids)
 
 
 @pytest.mark.parametrize(
-    ("found", "total"),
+    ("filters", "total"),
     [
         ({"etat": "procedure"}, 1),
         ({"etat": "active,cessee"}, 4),
@@ -65,73 +71,82 @@ def test_any_search_is_that_of_the_oracle(served: Served, customer: Customer, fo
         ({"avec_comptes": "1"}, 1),
     ],
 )
-def test_the_total_is_exact(served: Served, customer: Customer, found: Given, total: int) -> None:
-    """X2, §8.2 rule 3: what the oracle says is said here, too."""
-    assert search(served, customer, found)["total"] == total == len(expected(found))
+def test_the_total_is_exact(
+    server: Server, customer: Customer, filters: Filters, total: int
+) -> None:
+    """X2, §8.2 rule 3: the oracle computes the totals that were counted by hand"""
+    assert search_answer(server, customer, filters)["total"] == total == len(expected_ids(filters))
 
 
-def test_without_a_state_all_companies_are_found(served: Served, customer: Customer) -> None:
+def test_without_a_state_all_companies_are_found(server: Server, customer: Customer) -> None:
     """X1, B34"""
-    states = {one["etat"] for one in search(served, customer, {})["societes"]}
+    states = {company["etat"] for company in search_answer(server, customer, {})["societes"]}
 
-    assert search(served, customer, {})["total"] == len(COMPANIES)
+    assert search_answer(server, customer, {})["total"] == len(COMPANIES)
     assert states == set(STATES)
 
 
-def test_named_companies_are_found_in_any_spelling_and_unknown_ones_named(
-    served: Served, customer: Customer
+def test_ids_are_found_in_any_spelling_and_unknown_ids_are_listed(
+    server: Server, customer: Customer
 ) -> None:
     """X2, E2"""
-    found = {"ids": "fr:552 100 554,GB:sc123456, AT:1,DE:x y,FR:552100554,DE:X Y", "tri": "nom"}
+    filters = {"ids": "fr:552 100 554,GB:sc123456, AT:1,DE:x y,FR:552100554,DE:X Y", "tri": "nom"}
 
-    body = search(served, customer, found)
+    body = search_answer(server, customer, filters)
 
-    assert shown(body) == ["FR:552100554", "UK:SC123456"]
+    assert ids_of(body) == ["FR:552100554", "UK:SC123456"]
     assert body["total"] == 2
     assert body["ids_inconnus"] == ["AT:1", "DE:x y", "DE:X Y"]
     assert list(body)[-2:] == ["societes", "ids_inconnus"]
 
 
-def test_where_no_company_is_known_none_is_found(served: Served, customer: Customer) -> None:
-    """X2"""
-    body = search(served, customer, {"ids": "FR:absente", "pays": "AT"})
+def test_unknown_ids_find_no_company(server: Server, customer: Customer) -> None:
+    """X2: the keys about missing data and unknown ids come last"""
+    body = search_answer(server, customer, {"ids": "FR:absente", "pays": "AT"})
 
     assert (body["total"], body["societes"]) == (0, [])
     assert list(body)[-2:] == ["pays_sans_donnees", "ids_inconnus"]
 
 
-def test_head_and_304_are_those_of_any_search(served: Served, customer: Customer) -> None:
+def test_a_search_with_filters_supports_head_and_304(server: Server, customer: Customer) -> None:
     """X0.2, G8"""
-    path = f"/api/v1/societes?ids={','.join(KNOWN[:3])},FR:absente&etat=active,inconnu&limit=1"
-    got = served.ask(path, headers=customer.headers)
-    head = served.ask(path, "HEAD", headers=customer.headers)
-    again = served.ask(path, headers={**customer.headers, "If-None-Match": got.headers["ETag"]})
+    path = f"/api/v1/societes?ids={','.join(IDS[:3])},FR:absente&etat=active,inconnu&limit=1"
+    get_reply = server.ask(path, headers=customer.headers)
+    head_reply = server.ask(path, "HEAD", headers=customer.headers)
+    revalidated = server.ask(
+        path, headers={**customer.headers, "If-None-Match": get_reply.headers["ETag"]}
+    )
 
-    assert (head.status, head.body, again.status, again.body) == (200, b"", 304, b"")
+    assert (head_reply.status, head_reply.body, revalidated.status, revalidated.body) == (
+        200,
+        b"",
+        304,
+        b"",
+    )
     for name in ("ETag", "Link", "X-Donnees-Version"):
-        assert head.headers[name] == got.headers[name]
-    assert again.headers["ETag"] == got.headers["ETag"]
-    assert f"version={got.headers['X-Donnees-Version']}" in got.headers["Link"]
+        assert head_reply.headers[name] == get_reply.headers[name]
+    assert revalidated.headers["ETag"] == get_reply.headers["ETag"]
+    assert f"version={get_reply.headers['X-Donnees-Version']}" in get_reply.headers["Link"]
 
 
-def test_a_visitor_may_name_companies_too(served: Served) -> None:
-    """X2, §5 rule 2"""
-    body = served.search(ids=",".join(KNOWN[:5]))
+def test_a_visitor_may_name_companies_too(server: Server) -> None:
+    """X2, §5 rule 2: he sees two of the five companies"""
+    body = server.search(ids=",".join(IDS[:5]))
 
     assert (body["total"], len(body["societes"]), body["ids_inconnus"]) == (5, 2, [])
 
 
-def test_a_thousand_companies_can_be_named(served: Served, customer: Customer) -> None:
-    """X2"""
+def test_a_thousand_companies_can_be_named(server: Server, customer: Customer) -> None:
+    """X2: ten that exist and 990 that do not"""
     unknown = [f"FR:{number}" for number in range(990)]
 
-    body = search(served, customer, {"ids": ",".join([*KNOWN[:10], *unknown])})
+    body = search_answer(server, customer, {"ids": ",".join([*IDS[:10], *unknown])})
 
     assert (body["total"], body["ids_inconnus"]) == (10, unknown)
 
 
 @pytest.mark.parametrize(
-    ("found", "code"),
+    ("filters", "code"),
     [
         ({"ids": "00944111"}, "parametre_invalide"),
         ({"ids": "XX:1"}, "pays_inconnu"),
@@ -142,6 +157,6 @@ def test_a_thousand_companies_can_be_named(served: Served, customer: Customer) -
         ({"avec_comptes": "0"}, "parametre_invalide"),
     ],
 )
-def test_a_wrong_filter_is_400(served: Served, found: Given, code: str) -> None:
+def test_a_wrong_filter_is_400(server: Server, filters: Filters, code: str) -> None:
     """X2"""
-    assert served.refused(**found)["erreur"]["code"] == code
+    assert server.refusal(**filters)["erreur"]["code"] == code

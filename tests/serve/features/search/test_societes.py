@@ -1,4 +1,4 @@
-"""GET /api/v1/societes over a socket, as a visitor (§4.4, B, C)."""
+"""GET /api/v1/societes as a visitor (§4.4, B, C)."""
 
 from typing import Any
 
@@ -10,19 +10,20 @@ from serve.request.place_names import read
 from shards.codec.record import FIELDS
 from tests import oracle
 from tests.serve.access.test_envelope import ENVELOPE
-from tests.serve.client import Served
+from tests.serve.client import Server
 from tests.serve.world import COMPANIES, IT, LISTS, RETAIL, TWO_SECTORS_LABEL
 
 NAMES = read(LISTS)
 
 
-def shown(body: Any) -> list[tuple[str, str]]:
-    return [(one["iso2"], one["id"]) for one in body["societes"]]
+def ids_of(body: Any) -> list[tuple[str, str]]:
+    """The country and the identifier of each company of an answer."""
+    return [(company["iso2"], company["id"]) for company in body["societes"]]
 
 
-def test_a_visitor_gets_the_preview(served: Served) -> None:
+def test_a_visitor_gets_the_preview(server: Server) -> None:
     """§2.2, §5 rule 2, C, A4"""
-    body = served.search()
+    body = server.search()
 
     assert list(body) == ENVELOPE
     assert body["total"] == len(COMPANIES) == 41
@@ -30,18 +31,18 @@ def test_a_visitor_gets_the_preview(served: Served) -> None:
     assert (body["plafond_resultats"], body["visibles"], body["restantes"]) == (2, 2, 39)
     assert (body["tronque"], body["apercu"], body["coordonnees"]) == (True, True, False)
     assert body["offre_suivante"]["plan"] == "free"
-    assert shown(body) == [("FR", "552100554"), ("DE", "F1103R_HRB218916")]
+    assert ids_of(body) == [("FR", "552100554"), ("DE", "F1103R_HRB218916")]
 
 
-def test_every_company_has_every_field_in_order(served: Served) -> None:
+def test_every_company_has_every_field_in_order(server: Server) -> None:
     """§2.1, C6"""
-    for company in served.search()["societes"]:
+    for company in server.search()["societes"]:
         assert tuple(company) == FIELDS
 
 
-def test_the_meters_of_a_visitor(served: Served) -> None:
+def test_the_quota_headers_of_a_visitor(server: Server) -> None:
     """A10, §2.2"""
-    headers = served.ask("/api/v1/societes").headers
+    headers = server.ask("/api/v1/societes").headers
 
     assert headers["X-Plafond-Resultats"] == "2"
     assert (headers["X-Quota-Limit"], headers["X-Quota-Used"]) == ("0", "0")
@@ -79,16 +80,16 @@ def test_the_meters_of_a_visitor(served: Served) -> None:
         ({"effectif_min": "9" * 30}, 0),
     ],
 )
-def test_the_total_is_exact(served: Served, params: dict[str, str], total: int) -> None:
+def test_the_total_is_exact(server: Server, params: dict[str, str], total: int) -> None:
     """§8.2 rule 3; B1, B9, B10, B12 to B16, B22 to B25, B33"""
-    body = served.search(**params)
+    body = server.search(**params)
 
     assert body["total"] == total
-    assert body["restantes"] == total - min(2, total)
+    assert body["restantes"] == total - min(2, total)  # a visitor sees two companies
 
 
 @pytest.mark.parametrize(
-    ("tri", "first"),
+    ("tri", "first_companies"),
     [
         ("ca_desc", [("FR", "552100554"), ("DE", "F1103R_HRB218916")]),
         ("ca_asc", [("FR", "428268023"), ("FR", "784671695")]),
@@ -99,54 +100,55 @@ def test_the_total_is_exact(served: Served, params: dict[str, str], total: int) 
         ("score", [("FR", "552100554"), ("DE", "F1103R_HRB218916")]),
     ],
 )
-def test_the_seven_orders(served: Served, tri: str, first: list[tuple[str, str]]) -> None:
+def test_the_seven_orders(server: Server, tri: str, first_companies: list[tuple[str, str]]) -> None:
     """B27 to B32"""
-    assert shown(served.search(tri=tri)) == first
+    assert ids_of(server.search(tri=tri)) == first_companies
 
 
-def test_ties_are_broken_by_country_then_identifier(served: Served) -> None:
-    """B28"""
-    body = served.search(ca_min="1000000", ca_max="1000000")
+def test_ties_are_broken_by_country_then_identifier(server: Server) -> None:
+    """B28: three companies have this turnover, of which a visitor sees two"""
+    body = server.search(ca_min="1000000", ca_max="1000000")
 
     assert body["total"] == 3
-    assert shown(body) == [("FR", "309634954"), ("FR", "732829320")]
+    assert ids_of(body) == [("FR", "309634954"), ("FR", "732829320")]
 
 
-def test_the_rows_are_those_of_the_oracle(served: Served) -> None:
+def test_the_rows_match_the_oracle(server: Server) -> None:
     """B15, B27 to B31"""
     searches: list[dict[str, str]] = [
         {"q": "b", "tri": "nom"},
         {"avec_ca": "1", "tri": "recent", "pays": "FR,UK"},
     ]
-    for given in searches:
-        query = reader.read(list(given.items()), parameters.SEARCH, NAMES).query
+    for params in searches:
+        query = reader.read(list(params.items()), parameters.SEARCH, NAMES).query
         expected = oracle.search(COMPANIES, query)
-        body = served.search(**given)
+        body = server.search(**params)
         assert body["total"] == len(expected)
-        assert shown(body) == [(one["iso2"], one["id"]) for one in expected[:2]]
+        assert ids_of(body) == [(company["iso2"], company["id"]) for company in expected[:2]]
 
 
-def test_a_visitors_offset_is_locked_at_0(served: Served) -> None:
-    """§5 rule 2, B20"""
-    body = served.search(offset="10", limit="1")
+def test_a_visitors_offset_is_locked_at_0(server: Server) -> None:
+    """§5 rule 2, B20: so he gets the first row whatever he asks for"""
+    body = server.search(offset="10", limit="1")
 
     assert (body["offset"], body["limit"]) == (0, 1)
-    assert shown(body) == [("FR", "552100554")]
+    assert ids_of(body) == [("FR", "552100554")]
 
 
-def test_a_limit_over_1000_is_clamped(served: Served) -> None:
-    """B18"""
-    assert served.search(limit="5000")["limit"] == 2
+def test_a_limit_over_1000_is_clamped(server: Server) -> None:
+    """B18: it counts as 1 000, and the answer has the limit 2, because a visitor sees two rows"""
+    assert server.search(limit="5000")["limit"] == 2
 
 
-def test_a_huge_offset_is_no_error(served: Served) -> None:
-    """B21"""
-    assert served.search(offset="9" * 4_000)["offset"] == 0
+def test_a_huge_offset_is_not_an_error(server: Server) -> None:
+    """B21: the offset of a visitor is always 0"""
+    assert server.search(offset="9" * 4_000)["offset"] == 0
 
 
 @pytest.mark.parametrize(
     ("params", "code"),
     [
+        # The letters are rules of the contract (`seeds/spec/contract.md`).
         ({"pays": "XX"}, "pays_inconnu"),  # B3
         ({"pays": "XX", "secteur": "Y"}, "pays_inconnu"),  # B4
         ({"secteur": "Y"}, "secteur_inconnu"),
@@ -162,62 +164,62 @@ def test_a_huge_offset_is_no_error(served: Served) -> None:
         ({"tri": "prix"}, "parametre_invalide"),  # B26
     ],
 )
-def test_a_wrong_parameter_is_400(served: Served, params: dict[str, str], code: str) -> None:
+def test_a_wrong_parameter_is_400(server: Server, params: dict[str, str], code: str) -> None:
     """B3 to B8, B13, B17, B21 to B23, B26"""
-    assert served.refused(**params)["erreur"]["code"] == code
+    assert server.refusal(**params)["erreur"]["code"] == code
 
 
-def test_both_arrays_come_with_an_unknown_country(served: Served) -> None:
+def test_an_error_lists_unknown_countries_and_unknown_sectors(server: Server) -> None:
     """B4"""
-    body = served.refused(pays="FR,XX", secteur="Magie|edition")
+    body = server.refusal(pays="FR,XX", secteur="Magie|edition")
 
     assert body["pays_inconnus"] == ["XX"]
     assert body["secteurs_inconnus"] == ["Magie"]
     assert body["suggestions"]["XX"] is not None
 
 
-def test_repeated_lists_merge_and_repeated_scalars_may_not_differ(served: Served) -> None:
+def test_repeated_lists_merge_and_repeated_scalars_may_not_differ(server: Server) -> None:
     """B5"""
-    merged = served.ask("/api/v1/societes?pays=FR&pays=EE&limit=1&limit=1")
-    differing = served.ask("/api/v1/societes?limit=1&limit=2")
+    merged = server.ask("/api/v1/societes?pays=FR&pays=EE&limit=1&limit=1")
+    differing = server.ask("/api/v1/societes?limit=1&limit=2")
 
-    assert merged.json["total"] == 10
+    assert merged.json["total"] == 10  # 8 French and 2 Estonian companies
     assert (differing.status, differing.code) == (400, "parametre_invalide")
 
 
-def test_a_key_in_the_url_is_refused_and_not_repeated(served: Served) -> None:
+def test_a_key_in_the_url_is_refused_and_not_repeated(server: Server) -> None:
     """A5"""
     key = "soc_live_" + "a" * 36
 
-    reply = served.ask("/api/v1/societes", params={"cle": key})
+    reply = server.ask("/api/v1/societes", params={"cle": key})
 
     assert (reply.status, reply.code) == (400, "parametre_inconnu")
     assert b"aaaa" not in reply.body
 
 
-def test_a_dissolved_company_is_found(served: Served) -> None:
-    """B34: no filter looks at the status"""
-    assert served.search(q="sans secteur")["total"] == 1
+def test_a_dissolved_company_is_found(server: Server) -> None:
+    """B34: a search without a filter of states finds companies of every state"""
+    assert server.search(q="sans secteur")["total"] == 1
 
 
-def test_a_company_found_by_a_former_name_is_marked(served: Served) -> None:
-    """X4: where the present name or the identifier matches too, nothing is said"""
-    former = served.search(q="õunapuu")
-    both = served.search(q="OÜ", pays="EE")
+def test_a_company_found_by_a_former_name_is_marked(server: Server) -> None:
+    """X4: a company is not marked if its current name or its identifier matches too"""
+    former = server.search(q="õunapuu")
+    current = server.search(q="OÜ", pays="EE")
 
-    assert shown(former) == [("EE", "12652512")]
+    assert ids_of(former) == [("EE", "12652512")]
     assert former["noms_trouves"] == {"EE:12652512": "Õunapuu OÜ"}
     assert list(former) == [*ENVELOPE, "noms_trouves"]
-    assert list(both) == ENVELOPE
+    assert list(current) == ENVELOPE
 
 
 @pytest.mark.parametrize("raw", ["q=%FF", "q=%C3%28", "%E9=1"])
-def test_bytes_that_are_not_utf_8_are_400(served: Served, raw: str) -> None:
-    reply = served.ask(f"/api/v1/societes?{raw}")
+def test_bytes_that_are_not_utf_8_are_400(server: Server, raw: str) -> None:
+    reply = server.ask(f"/api/v1/societes?{raw}")
 
     assert (reply.status, reply.code) == (400, "parametre_invalide")
 
 
-def test_a_visitor_has_no_next_page_to_link_to(served: Served) -> None:
+def test_a_visitor_has_no_next_page_to_link_to(server: Server) -> None:
     """B20"""
-    assert "Link" not in served.ask("/api/v1/societes?limit=1").headers
+    assert "Link" not in server.ask("/api/v1/societes?limit=1").headers

@@ -1,4 +1,4 @@
-"""The document /openapi.json: it names every route, and says what the code does (§4.8)."""
+"""The document /openapi.json: it has every route and agrees with the code (§4.8)."""
 
 import re
 from collections.abc import Iterator
@@ -26,20 +26,20 @@ from serve.surfaces.docs import document, paths
 from serve.surfaces.docs.paths import headers
 from shards.codec import record
 from tests import golden
-from tests.serve.client import Served
-from tests.serve.conformance import DOCUMENT, nodes
+from tests.serve.client import Server
+from tests.serve.conformance import DOCUMENT, objects
 from tests.serve.surfaces.docs.listing import listing
 from tests.serve.world import LISTS
 
-PATH = "/openapi.json"
+DOCUMENT_PATH = "/openapi.json"
 
 
 def test_the_document_is_golden() -> None:
-    """A breaking change is seen in review; `make golden` rewrites it."""
+    """So a review shows each breaking change; `make golden` rewrites the file"""
     golden.check("openapi.txt", listing(DOCUMENT))
 
 
-def test_the_document_is_openapi_3_1_of_version_1_1_0() -> None:
+def test_the_document_is_valid_openapi_3_1_for_version_1_1_0_of_the_api() -> None:
     """§4.8, §9"""
     validate(DOCUMENT)
 
@@ -48,63 +48,74 @@ def test_the_document_is_openapi_3_1_of_version_1_1_0() -> None:
 
 
 def test_the_document_has_no_extension() -> None:
-    assert not [key for node in nodes(DOCUMENT) for key in node if key.startswith("x-")]
+    assert not [key for node in objects(DOCUMENT) for key in node if key.startswith("x-")]
 
 
-def test_routes_and_document_name_each_other() -> None:
-    described = {
+def test_the_document_has_exactly_the_routes() -> None:
+    described_methods = {
         path: {method.upper() for method in operations}
         for path, operations in DOCUMENT["paths"].items()
     }
-    known = [(one.path, one.method) for one in PRODUCT.operations if one.kind != "tools"]
+    routes = [
+        (operation.path, operation.method)
+        for operation in PRODUCT.operations
+        if operation.kind != "tools"
+    ]
 
-    assert sorted(known) == sorted(
-        (path, method) for path, methods in described.items() for method in methods
+    assert sorted(routes) == sorted(
+        (path, method) for path, methods in described_methods.items() for method in methods
     )
 
 
-def test_every_operation_has_a_name_of_its_own_and_a_summary() -> None:
-    operations = [one for path in DOCUMENT["paths"].values() for one in path.values()]
+def test_every_operation_has_a_unique_id_and_a_summary() -> None:
+    operations = [operation for path in DOCUMENT["paths"].values() for operation in path.values()]
 
-    assert len({one["operationId"] for one in operations}) == len(operations)
-    assert all(one["summary"] and one["description"] and one["tags"] for one in operations)
+    assert len({operation["operationId"] for operation in operations}) == len(operations)
+    assert all(
+        operation["summary"] and operation["description"] and operation["tags"]
+        for operation in operations
+    )
 
 
-def test_every_reference_leads_somewhere_and_every_component_is_used() -> None:
-    used = {node["$ref"] for node in nodes(DOCUMENT) if isinstance(node.get("$ref"), str)}
-    known = {
+def test_every_reference_resolves_and_every_component_is_used() -> None:
+    used = {node["$ref"] for node in objects(DOCUMENT) if isinstance(node.get("$ref"), str)}
+    components = {
         f"#/components/{kind}/{name}"
-        for kind, components in DOCUMENT["components"].items()
-        for name in components
+        for kind, members in DOCUMENT["components"].items()
+        for name in members
         if kind != "securitySchemes"
     }
 
-    assert used == known
+    assert used == components
 
 
-# -- what the code knows ----------------------------------------------------------------
+# -- agreement with the code ------------------------------------------------------------
 
 
-def test_the_parameters_of_an_operation_are_those_that_its_parser_takes() -> None:
+def test_the_parameters_of_an_operation_are_those_of_its_parser() -> None:
     """§4"""
-    assert _names("/api/v1/pays") == ["version"]
-    assert _names("/api/v1/secteurs") == list(parameters.names(SECTORS))
-    assert _names("/api/v1/sous-secteurs") == list(parameters.names(SUB_SECTORS))
-    assert _names("/api/v1/societes") == list(parameters.names(parameters.SEARCH))
-    assert _names("/api/v1/export") == list(parameters.names(export.PARAMETERS))
-    assert _names("/api/v1/societes/{iso}/{id}") == ["iso", "id", "version"]
-    assert _names("/api/v1/modifications") == list(parameters.names(modifications.PARAMETERS))
+    assert _parameter_names("/api/v1/pays") == ["version"]
+    assert _parameter_names("/api/v1/secteurs") == list(parameters.names(SECTORS))
+    assert _parameter_names("/api/v1/sous-secteurs") == list(parameters.names(SUB_SECTORS))
+    assert _parameter_names("/api/v1/societes") == list(parameters.names(parameters.SEARCH))
+    assert _parameter_names("/api/v1/export") == list(parameters.names(export.PARAMETERS))
+    assert _parameter_names("/api/v1/societes/{iso}/{id}") == ["iso", "id", "version"]
+    assert _parameter_names("/api/v1/modifications") == list(
+        parameters.names(modifications.PARAMETERS)
+    )
 
 
-def test_a_parameter_that_is_required_is_not_said_to_be_optional() -> None:
+def test_a_required_parameter_is_not_described_as_optional() -> None:
     """G4"""
     described = DOCUMENT["components"]["parameters"].values()
-    required = [one for one in described if one.get("required")]
+    required = [parameter for parameter in described if parameter.get("required")]
 
-    assert {one["name"] for one in required} == {
+    assert {parameter["name"] for parameter in required} == {
         "secteur", "depuis", "iso", "id", "valeur", "q", "par", "jeton", "quoi", "societe", "file",
     }  # fmt: skip
-    assert not [one["name"] for one in required if "Without it" in one["description"]]
+    assert not [
+        parameter["name"] for parameter in required if "Without it" in parameter["description"]
+    ]
 
 
 def test_the_body_of_an_export_has_the_parameters_of_its_query() -> None:
@@ -120,7 +131,7 @@ def test_the_body_of_an_export_has_the_parameters_of_its_query() -> None:
     "parameter",
     [*parameters.SEARCH, *export.PARAMETERS, *parameters.RECORD, *modifications.PARAMETERS],
 )
-def test_the_example_of_a_parameter_is_one_that_its_schema_admits(parameter: Parameter) -> None:
+def test_the_example_of_a_parameter_is_valid_in_its_schema(parameter: Parameter) -> None:
     schema = parameter.schema(parameters.words())
     text = str(parameter.example)
 
@@ -129,32 +140,32 @@ def test_the_example_of_a_parameter_is_one_that_its_schema_admits(parameter: Par
     assert schema["type"] == "string" or float(text) >= schema.get("minimum", 0)
 
 
-def test_the_words_are_those_that_a_request_may_send() -> None:
+def test_the_enums_are_the_values_that_a_request_may_send() -> None:
     """B1, B11"""
-    known = place_names.read(LISTS)
+    names = place_names.read(LISTS)
     words = parameters.words()
 
-    assert {known.country(word) for word in words["pays"]} == set(known.pays)
-    assert len({known.sector(word) for word in words["secteur"]}) == len(LISTS.secteurs) == 84
-    assert not [word for word in words["secteur"] if known.sector(word) is None]
+    assert {names.country(word) for word in words["pays"]} == set(names.pays)
+    assert len({names.sector(word) for word in words["secteur"]}) == len(LISTS.secteurs) == 84
+    assert not [word for word in words["secteur"] if names.sector(word) is None]
 
 
 @pytest.mark.parametrize(
-    ("name", "good", "bad"),
+    ("name", "accepted", "refused"),
     [
         ("pays", ["", "FR", "UK,GB", "EE,UK,"], ["XX", "FRUK", "FR;UK", "FR,XX"]),
         ("secteur", ["", "edition", "Édition|restauration"], ["Magie", "edition restauration"]),
     ],
 )
-def test_the_pattern_of_a_list_is_exact(name: str, good: list[str], bad: list[str]) -> None:
+def test_the_pattern_of_a_list_is_exact(name: str, accepted: list[str], refused: list[str]) -> None:
     pattern = DOCUMENT["components"]["parameters"][name]["schema"]["pattern"]
 
-    assert all(re.search(pattern, text) for text in good)
-    assert not any(re.search(pattern, text) for text in bad)
+    assert all(re.search(pattern, text) for text in accepted)
+    assert not any(re.search(pattern, text) for text in refused)
 
 
-def test_the_fields_of_a_company_are_those_that_are_stored() -> None:
-    """§2.1: in one order."""
+def test_the_fields_of_a_company_are_the_stored_fields() -> None:
+    """§2.1: the order is the same too"""
     schema = DOCUMENT["components"]["schemas"]["Societe"]
 
     assert tuple(schema["properties"]) == record.FIELDS
@@ -164,10 +175,10 @@ def test_the_fields_of_a_company_are_those_that_are_stored() -> None:
 def test_every_code_is_described_with_its_status_and_its_keys() -> None:
     """§7, G7"""
     schemas = DOCUMENT["components"]["schemas"]
-    answered = {code: declared for code, declared in CODES.items() if declared.status in (
+    answered_codes = {code: declared for code, declared in CODES.items() if declared.status in (
         set(paths.STATUSES) - {402})}  # fmt: skip
 
-    for code, declared in answered.items():
+    for code, declared in answered_codes.items():
         schema = schemas[f"Erreur{declared.status}"]
         assert code in schema["properties"]["erreur"]["properties"]["code"]["examples"]
         assert re.fullmatch(paths.CODE_PATTERN, code)
@@ -178,16 +189,16 @@ def test_every_code_is_described_with_its_status_and_its_keys() -> None:
     )
 
 
-def test_no_value_of_an_answer_is_closed_to_later_ones() -> None:
-    """X0: a client that is generated today survives the codes, plans and states of tomorrow"""
-    answered = dict(DOCUMENT["components"]["schemas"])
-    for sent in ("DemandeExport", "DemandeRapprochement"):  # bodies
-        del answered[sent]
+def test_answers_have_no_closed_enums() -> None:
+    """X0: a client generated today must accept later codes, plans and states"""
+    answer_schemas = dict(DOCUMENT["components"]["schemas"])
+    for request_body in ("DemandeExport", "DemandeRapprochement"):
+        del answer_schemas[request_body]
 
     closed = {
         name: node["enum"]
-        for name, schema in answered.items()
-        for node in nodes(schema)
+        for name, schema in answer_schemas.items()
+        for node in objects(schema)
         if len(node.get("enum", ())) > 1
     }
 
@@ -204,35 +215,39 @@ def test_no_text_of_the_document_breaks_the_source_code_of_a_client(lang: Lang) 
     """Generators write texts into comments and patterns into literals: tests/judges/openapi/test_generators.py."""
     texts = list(all_texts(document.document(PRODUCT, lang=lang)))
 
-    assert not [one for one in texts if re.search(r"\*/|/\*|[\u2028\u2029]|\"{3}|\$\{|`{3}", one)]
-    assert not [one for one in texts if re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", one)]
-    assert not [one for one in texts if re.search(r"\\u20(28|29)|\\[rnvft0]", one)]
+    assert not [
+        text for text in texts if re.search(r"\*/|/\*|[\u2028\u2029]|\"{3}|\$\{|`{3}", text)
+    ]
+    assert not [text for text in texts if re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]", text)]
+    assert not [text for text in texts if re.search(r"\\u20(28|29)|\\[rnvft0]", text)]
 
 
 def test_the_codes_of_reasons_are_a_closed_list() -> None:
     """X19"""
-    found = [one["raisons_codes"] for one in nodes(DOCUMENT) if "raisons_codes" in one]
-    described = [one["items"]["description"] for one in found if isinstance(one, dict)]
+    schemas = [node["raisons_codes"] for node in objects(DOCUMENT) if "raisons_codes" in node]
+    described = [codes["items"]["description"] for codes in schemas if isinstance(codes, dict)]
 
     assert described
-    assert all(" One of `" in one and "others may come" not in one for one in described)
+    assert all(" One of `" in text and "others may come" not in text for text in described)
 
 
 def test_no_field_is_a_text_or_a_list() -> None:
-    """Generators of clients cannot write such a union of types."""
-    types = [one["type"] for one in nodes(DOCUMENT) if isinstance(one.get("type"), list)]
+    """Generators of clients cannot write a union of an array and another type"""
+    types = [node["type"] for node in objects(DOCUMENT) if isinstance(node.get("type"), list)]
 
     assert types
-    assert not [one for one in types if "array" in one and set(one) - {"array", "null"}]
+    assert not [union for union in types if "array" in union and set(union) - {"array", "null"}]
 
 
 def all_texts(value: Any) -> Iterator[str]:
-    """Every text of a JSON value, names apart."""
+    """The strings of a JSON value, without the names of members."""
     if isinstance(value, str):
         yield value
-    parts = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for part in parts:
-        yield from all_texts(part)
+    members = (
+        value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    )
+    for member in members:
+        yield from all_texts(member)
 
 
 def test_every_header_that_browsers_may_read_is_described() -> None:
@@ -247,8 +262,8 @@ def test_every_plan_is_described_with_its_figures() -> None:
         assert row in DOCUMENT["info"]["description"]
 
 
-def test_every_limit_is_described_as_the_server_keeps_it() -> None:
-    """D7: numeric everywhere"""
+def test_every_limit_is_described_with_the_value_of_its_setting() -> None:
+    """D7: each setting has another value here, so a limit cannot be described with a wrong one"""
     debit = BurstLimits(
         visiteur=31, free=32, data=33, carte=34, corporate=35, marches=36, integral=37, listes=38,
         pages=40, visiteur_jour=39, exports=41, fichiers=42, simultanes=43,
@@ -266,14 +281,14 @@ def test_every_limit_is_described_as_the_server_keeps_it() -> None:
     assert "43 requests of an address" in text
 
 
-# -- how it is served ---------------------------------------------------------------------
+# -- responses ----------------------------------------------------------------------------
 
 
-def test_it_is_served_as_it_is(served: Served) -> None:
-    reply = served.ask(PATH)
+def test_the_document_is_served_with_the_current_generation(server: Server) -> None:
+    reply = server.ask(DOCUMENT_PATH)
 
-    described = orjson.dumps(document.document(PRODUCT, debit=served.context.config.debit))
-    generation = str(served.context.published.generation)
+    described = orjson.dumps(document.document(PRODUCT, debit=server.context.config.debit))
+    generation = str(server.context.published.generation)
     example = str(parameters.VERSION.example)
     assert reply.json == orjson.loads(described.replace(example.encode(), generation.encode()))
     assert reply.headers["Content-Type"] == "application/json; charset=utf-8"
@@ -281,24 +296,24 @@ def test_it_is_served_as_it_is(served: Served) -> None:
     assert reply.headers["Access-Control-Allow-Origin"] == "*"
 
 
-def test_it_is_sent_once(served: Served) -> None:
+def test_a_client_that_has_the_document_gets_304(server: Server) -> None:
     """G8"""
-    tag = served.ask(PATH).headers["ETag"]
-    again = served.ask(PATH, headers={"If-None-Match": tag})
+    tag = server.ask(DOCUMENT_PATH).headers["ETag"]
+    reply = server.ask(DOCUMENT_PATH, headers={"If-None-Match": tag})
 
-    assert (again.status, again.body, again.headers["ETag"]) == (304, b"", tag)
+    assert (reply.status, reply.body, reply.headers["ETag"]) == (304, b"", tag)
 
 
-def test_its_head_is_that_of_get(served: Served) -> None:
+def test_head_has_the_length_of_get(server: Server) -> None:
     """G1"""
-    got, head = served.ask(PATH), served.ask(PATH, "HEAD")
+    get, head = server.ask(DOCUMENT_PATH), server.ask(DOCUMENT_PATH, "HEAD")
 
     assert (head.status, head.body) == (200, b"")
-    assert head.headers["Content-Length"] == str(len(got.body))
+    assert head.headers["Content-Length"] == str(len(get.body))
 
 
-def test_it_has_no_parameter(served: Served) -> None:
-    assert served.refused(PATH, version="3")["erreur"]["code"] == "parametre_inconnu"
+def test_the_document_takes_no_parameters(server: Server) -> None:
+    assert server.refusal(DOCUMENT_PATH, version="3")["erreur"]["code"] == "parametre_inconnu"
 
 
 def test_links_begin_with_the_base_url() -> None:
@@ -308,26 +323,28 @@ def test_links_begin_with_the_base_url() -> None:
     assert DOCUMENT["servers"][0]["url"] == "/"
 
 
-def _names(path: str) -> list[str]:
+def _parameter_names(path: str) -> list[str]:
+    """The names of the described parameters of a path, without headers."""
     components = DOCUMENT["components"]["parameters"]
-    given = DOCUMENT["paths"][path]["get"]["parameters"]
-    found = [components[one["$ref"].rpartition("/")[2]] for one in given]
-    return [one["name"] for one in found if one["in"] != "header"]
+    references = DOCUMENT["paths"][path]["get"]["parameters"]
+    described = [components[reference["$ref"].rpartition("/")[2]] for reference in references]
+    return [parameter["name"] for parameter in described if parameter["in"] != "header"]
 
 
-def test_the_examples_of_a_generation_can_be_sent(served: Served) -> None:
-    described = served.ask(PATH).json["components"]["parameters"]
+def test_the_examples_of_a_generation_can_be_sent(server: Server) -> None:
+    described = server.ask(DOCUMENT_PATH).json["components"]["parameters"]
     version, since = (described[name]["schema"]["examples"][0] for name in ("version", "depuis"))
 
-    pinned = served.ask(f"/api/v1/societes?version={version}")
-    changes = served.ask(
-        f"/api/v1/modifications?depuis={since}", headers=served.customer("integral").headers
+    search = server.ask(f"/api/v1/societes?version={version}")
+    changes = server.ask(
+        f"/api/v1/modifications?depuis={since}", headers=server.customer("integral").headers
     )
 
-    assert (pinned.status, changes.status) == (200, 200), changes.json
+    assert (search.status, changes.status) == (200, 200), changes.json
 
 
-def test_the_codes_of_a_status_are_parted_as_each_language_does() -> None:
+def test_the_codes_of_a_status_are_punctuated_by_language() -> None:
+    """French has a space before a semicolon and a colon"""
     english, french = (paths._meanings(400, lang) for lang in ("en", "fr"))
 
     assert " ; " in french and "` : " in french

@@ -7,28 +7,29 @@ from typing import Any, Final
 import orjson
 import pytest
 
-from quota.ledger.calls import Purchase
 from serve.app import PRODUCT
 from tests import golden
-from tests.serve.client import PLANS, Customer, Served, serving
+from tests.serve.access.test_credits import make_customer
+from tests.serve.client import PLANS, Customer, Server, run_server
 from tests.serve.clock import Clock
 
-# A list of an example is cut to so many entries.
-SHOWN: Final = 3
-# What chance gives an account and its key; these are shown instead.
-CHANCE: Final = {"id": ("a_kwQwnnTrk7Fi", "k_OZODlAYFNuEI"), "fin": "mSn4"}
+# Longer lists of an example are cut.
+MOST_ENTRIES: Final = 3
+# These replace the random parts of an account and its key.
+FIXED_IDS: Final = {"id": ("a_kwQwnnTrk7Fi", "k_OZODlAYFNuEI"), "fin": "mSn4"}
 
-# The time at which the bundled excerpts were imported is another one in each run.
-IMPORTED: Final = {"importe": "2026-11-21T05:00:00+00:00"}
+# This replaces the time of import of the bundled excerpts, which differs in each run.
+FIXED_IMPORT_TIME: Final = {"importe": "2026-11-21T05:00:00+00:00"}
 
 SEARCH: Final = "/api/v1/societes"
 COMPANY: Final = f"{SEARCH}/UK/09418436"
 LARGE: Final = f"{SEARCH}/FR/383474814"
 SUBSIDIARY: Final = f"{SEARCH}/NL/O1A2ET91OUYOZUUJI538"
-BAD: Final = {"Authorization": "Bearer soc_live_revoked"}
+REVOKED_KEY: Final = {"Authorization": "Bearer soc_live_revoked"}
 
-# Name, route, what is special about it (in French and English, if it is no code), the path, who asks.
-ASKED: Final = (
+# The name, the route, the summary (French and English, or code that is the same in both), the path, and the caller:
+# a plan, or an account in a state of `callers` below.
+EXAMPLES: Final = (
     ("pays", "pays",
      ("Les trois premiers de 25 pays", "The first three of 25 countries"), "/api/v1/pays", "visiteur"),
     ("secteurs", "secteurs",
@@ -71,10 +72,10 @@ ASKED: Final = (
     ("parametre_inconnu", "societes", "`payss=EE`", f"{SEARCH}?payss=EE", "visiteur"),
     ("parametre_invalide", "societes", "`tri=name`", f"{SEARCH}?tri=name", "visiteur"),
     ("cle_invalide-societes", "societes",
-     ("Une clé qui n’est pas valable", "A key that is not valid"),
+     ("Une clé non valable", "An invalid key"),
      f"{SEARCH}?pays=EE&q=steel", "refused"),
     ("cle_invalide-societe", "societe",
-     ("Une clé qui n’est pas valable", "A key that is not valid"), COMPANY, "refused"),
+     ("Une clé non valable", "An invalid key"), COMPANY, "refused"),
     ("compte_requis", "export",
      ("Un export sans clé", "An export without a key"), "/api/v1/export", "visiteur"),
     ("credits_epuises", "societe",
@@ -87,22 +88,26 @@ ASKED: Final = (
 
 
 @pytest.fixture(scope="module")
-def demo(demo_data: Path) -> Iterator[Served]:
-    with serving(demo_data, now=Clock("2026-11-21T12:00:00")) as server:
+def demo(demo_data: Path) -> Iterator[Server]:
+    """A server of the bundled data, at a fixed time."""
+    with run_server(demo_data, now=Clock("2026-11-21T12:00:00")) as server:
         yield server
 
 
-def test_the_examples_are_golden(demo: Served) -> None:
-    """Every one is asked for again; `make golden` rewrites them."""
-    callers = {"visiteur": {}, "refused": BAD, "data": demo.customer("data").headers}
-    callers |= {"poor": _poor(demo).headers, "spent": _spent(demo).headers}
+def test_the_examples_are_golden(demo: Server) -> None:
+    """All examples are requested again; `make golden` rewrites them"""
+    callers = {"visiteur": {}, "refused": REVOKED_KEY, "data": demo.customer("data").headers}
+    callers |= {
+        "poor": make_customer(demo).headers,
+        "spent": _customer_without_calls(demo).headers,
+    }
     folders = list(PRODUCT.folders())
     parts = zip((*PRODUCT.features, *PRODUCT.surfaces), folders, strict=True)
-    of_routes = {one.route: folder for part, folder in parts for one in part.operations}
+    of_routes = {operation.route: folder for part, folder in parts for operation in part.operations}
     examples: dict[Path, dict[str, Any]] = {}
-    for place, (name, route, summary, path, who) in enumerate(ASKED, 1):
-        reply = demo.ask(path, headers=callers[who])
-        value = _cut(reply.json) if route != "compte" else _anonymous(reply.json)
+    for place, (name, route, summary, path, caller) in enumerate(EXAMPLES, 1):
+        reply = demo.ask(path, headers=callers[caller])
+        value = _shorten(reply.json) if route != "compte" else _anonymise(reply.json)
         french, english = (summary, summary) if isinstance(summary, str) else summary
         examples.setdefault(of_routes[route], {})[name] = {
             "route": route,
@@ -120,33 +125,29 @@ def test_the_examples_are_golden(demo: Served) -> None:
     })  # fmt: skip
 
 
-def _poor(demo: Served) -> Customer:
-    customer, credits = demo.customer("free"), PLANS["free"].credits_par_mois
-    demo.store.take_and_charge(
-        Purchase(customer.account, 10, "EE/0", credits, credits), demo.context.now()
-    ).result(10)
-    return customer
-
-
-def _spent(demo: Served) -> Customer:
+def _customer_without_calls(demo: Server) -> Customer:
+    """An account that has used the calls of its day."""
     customer = demo.customer("free")
     for _ in range(PLANS["free"].appels_api_par_jour):
         demo.ask(SEARCH, headers=customer.headers)
     return customer
 
 
-def _cut(value: Any) -> Any:
-    """The same with the first entries of each list of objects, and another time of import."""
+def _shorten(value: Any) -> Any:
+    """The value with the first entries of each list of objects, and a fixed time of import."""
     if isinstance(value, dict):
-        return {name: IMPORTED.get(name) or _cut(member) for name, member in value.items()}
+        return {
+            name: FIXED_IMPORT_TIME.get(name) or _shorten(member) for name, member in value.items()
+        }
     if isinstance(value, list) and value and isinstance(value[0], dict):
-        return [_cut(entry) for entry in value[:SHOWN]]
+        return [_shorten(entry) for entry in value[:MOST_ENTRIES]]
     return value
 
 
-def _anonymous(account: Any) -> Any:
-    account_id, key_id = CHANCE["id"]
+def _anonymise(account: Any) -> Any:
+    """Replace the random parts of an account and of its keys by fixed ones."""
+    account_id, key_id = FIXED_IDS["id"]
     account["compte"]["id"] = account_id
     for key in account["cles"]:
-        key |= {"id": key_id, "fin": CHANCE["fin"]}
+        key |= {"id": key_id, "fin": FIXED_IDS["fin"]}
     return account

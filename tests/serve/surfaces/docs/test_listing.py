@@ -1,4 +1,4 @@
-"""The listing of the document shows each change that breaks a client, and no change of a text for people."""
+"""The listing of the document shows changes that break a client, and no changes of texts and examples."""
 
 from collections.abc import Callable
 from typing import Any
@@ -9,23 +9,27 @@ import pytest
 from tests.serve.conformance import DOCUMENT
 from tests.serve.surfaces.docs.listing import listing
 
-MOST_LINES = 2_000
+MOST_LINES = 2_000  # so that a person can read it
 SEARCH = "/api/v1/societes"
 
 
-def copy() -> Any:
+def copy_document() -> Any:
+    """A copy of the document that a test may change."""
     return orjson.loads(orjson.dumps(DOCUMENT))
 
 
-def schema(document: Any, name: str) -> Any:
+def schema_named(document: Any, name: str) -> Any:
+    """A schema of the components."""
     return document["components"]["schemas"][name]
 
 
-def operation(document: Any) -> Any:
+def search_operation(document: Any) -> Any:
+    """The description of GET /api/v1/societes."""
     return document["paths"][SEARCH]["get"]
 
 
-def parameter(document: Any, name: str) -> Any:
+def parameter_named(document: Any, name: str) -> Any:
+    """A parameter of the components."""
     return document["components"]["parameters"][name]
 
 
@@ -40,33 +44,35 @@ def test_the_listing_can_be_read_in_a_review() -> None:
     "change",
     [
         lambda document: document["paths"].pop(SEARCH),
-        lambda document: operation(document).update(operationId="search"),
-        lambda document: operation(document).pop("security"),
-        lambda document: operation(document)["parameters"].pop(),
-        lambda document: operation(document)["responses"].pop("304"),
-        lambda document: operation(document)["responses"].pop("400"),
-        lambda document: operation(document)["responses"]["200"]["headers"].pop("ETag"),
+        lambda document: search_operation(document).update(operationId="search"),
+        lambda document: search_operation(document).pop("security"),
+        lambda document: search_operation(document)["parameters"].pop(),
+        lambda document: search_operation(document)["responses"].pop("304"),
+        lambda document: search_operation(document)["responses"].pop("400"),
+        lambda document: search_operation(document)["responses"]["200"]["headers"].pop("ETag"),
         lambda document: document["paths"]["/api/v1/export"]["post"].pop("requestBody"),
-        lambda document: parameter(document, "tri")["schema"]["enum"].remove("score"),
-        lambda document: parameter(document, "limit")["schema"].update(maximum=100),
-        lambda document: parameter(document, "limit").update(required=True),
-        lambda document: schema(document, "Recherche")["properties"].pop("total"),
-        lambda document: schema(document, "Recherche")["required"].remove("total"),
-        lambda document: schema(document, "Recherche")["properties"]["total"].update(type="string"),
-        lambda document: schema(document, "Recherche")["properties"]["noms_trouves"].pop(
+        lambda document: parameter_named(document, "tri")["schema"]["enum"].remove("score"),
+        lambda document: parameter_named(document, "limit")["schema"].update(maximum=100),
+        lambda document: parameter_named(document, "limit").update(required=True),
+        lambda document: schema_named(document, "Recherche")["properties"].pop("total"),
+        lambda document: schema_named(document, "Recherche")["required"].remove("total"),
+        lambda document: schema_named(document, "Recherche")["properties"]["total"].update(
+            type="string"
+        ),
+        lambda document: schema_named(document, "Recherche")["properties"]["noms_trouves"].pop(
             "additionalProperties"
         ),
-        lambda document: schema(document, "Recherche")["properties"]["offre_suivante"][
+        lambda document: schema_named(document, "Recherche")["properties"]["offre_suivante"][
             "anyOf"
         ].pop(),
-        lambda document: schema(document, "Repartition")["properties"]["repartitions"][
+        lambda document: schema_named(document, "Repartition")["properties"]["repartitions"][
             "properties"
         ].pop("etat"),
-        lambda document: schema(document, "CodePlan").update(later="a key that is new"),
+        lambda document: schema_named(document, "CodePlan").update(later="a key that is new"),
     ],
 )
 def test_a_change_for_clients_changes_the_listing(change: Callable[[Any], object]) -> None:
-    changed = copy()
+    changed = copy_document()
 
     change(changed)
 
@@ -74,12 +80,12 @@ def test_a_change_for_clients_changes_the_listing(change: Callable[[Any], object
 
 
 def test_texts_and_examples_are_not_listed() -> None:
-    changed = copy()
+    changed = copy_document()
     changed["info"]["description"] = "another text"
-    operation(changed).update(summary="another text", description="another text")
-    operation(changed)["responses"]["200"]["content"]["application/json"].pop("examples")
-    parameter(changed, "tri").update(description="another text")
-    total = schema(changed, "Recherche")["properties"]["total"]
+    search_operation(changed).update(summary="another text", description="another text")
+    search_operation(changed)["responses"]["200"]["content"]["application/json"].pop("examples")
+    parameter_named(changed, "tri").update(description="another text")
+    total = schema_named(changed, "Recherche")["properties"]["total"]
     total.update(description="another text", examples=[1])
 
     assert listing(changed) == listing(DOCUMENT)

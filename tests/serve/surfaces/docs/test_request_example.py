@@ -1,4 +1,4 @@
-"""The examples of the documentation run as they stand, against the bundled data."""
+"""The examples of the documentation run unchanged, against the bundled data."""
 
 import os
 import subprocess
@@ -14,29 +14,32 @@ import pytest
 from serve.app import PRODUCT
 from serve.surfaces.docs.manual import manual
 from tests.proof.tools import need
-from tests.serve.client import Served, serving
+from tests.serve.client import Server, run_server
 
-# Those of an answer in JSON whose key may be any; a generation that nobody has is told in the page.
-RUN = [
-    one.name
-    for one in manual(PRODUCT).references["en"].operations.values()
-    if one.tag in ("Companies", "Lists", "Account") and one.request.json
+# Operations with an answer in JSON for any key. The generation of an example is replaced by the served one.
+OPERATIONS = [
+    operation.name
+    for operation in manual(PRODUCT).references["en"].operations.values()
+    if operation.tag in ("Companies", "Lists", "Account") and operation.request.json
 ]
 
 
 @pytest.fixture(scope="module")
-def demo(demo_data: Path) -> Iterator[Served]:
-    with serving(demo_data) as server:
+def demo(demo_data: Path) -> Iterator[Server]:
+    """A server of the bundled data."""
+    with run_server(demo_data) as server:
         yield server
 
 
-@pytest.mark.parametrize("name", RUN)
-def test_curl_and_python_say_the_same(demo: Served, name: str) -> None:
+@pytest.mark.parametrize("name", OPERATIONS)
+def test_curl_and_python_get_the_same_keys(demo: Server, name: str) -> None:
+    """The two example programs of a route run as printed; Python prints the answer"""
     call = manual(PRODUCT).references["en"].operations[name].request
-    served = str(demo.context.published.generation)
+    generation = str(demo.context.published.generation)
     texts = {
-        one.slug: one.text.replace("81c09a7b6c5d4e3f", served)
-        for one in call.texts(f"http://127.0.0.1:{demo.port}")
+        # The examples have a made-up name of a generation.
+        example.slug: example.text.replace("81c09a7b6c5d4e3f", generation)
+        for example in call.texts(f"http://127.0.0.1:{demo.port}")
     }
     key = demo.customer("integral").key
     curl = need("curl", "curl")
@@ -51,29 +54,31 @@ def test_curl_and_python_say_the_same(demo: Served, name: str) -> None:
 
     answer = orjson.loads(by_curl.stdout)
     assert "erreur" not in answer
-    assert _finds_something(answer)
-    told = eval(by_python.stdout, {"__builtins__": {}})
-    assert list(told) == list(answer)
+    assert _has_content(answer)
+    printed = eval(by_python.stdout, {"__builtins__": {}})
+    assert list(printed) == list(answer)
 
 
-def _finds_something(answer: Any) -> bool:
-    """Whether an answer shows what its route is for: rows where it counts, figures where it computes."""
-    if "depuis" in answer:  # no change leads to the first generation
+def _has_content(answer: Any) -> bool:
+    """Has the answer rows, figures or links, as its route should have?"""
+    if "depuis" in answer:  # there are no changes before the first generation
         return True
     rows = ("societes", "pays", "sous_secteurs", "candidats", "comparables")
-    empty = [name for name in rows if name in answer and not answer[name]]
+    empty_lists = [name for name in rows if name in answer and not answer[name]]
     ratios = [
-        value["valeur"] for one in answer.get("ratios", ()) for value in one.get("valeurs", ())
+        value["valeur"] for ratio in answer.get("ratios", ()) for value in ratio.get("valeurs", ())
     ]
-    computed = "rangs" not in answer or any(value is not None for value in ratios)
-    linked = "parents" not in answer or answer["parents"] or answer["enfants"]
-    return not empty and computed and bool(linked) and answer.get("total") != 0
+    has_ratios = "rangs" not in answer or any(value is not None for value in ratios)
+    has_links = "parents" not in answer or answer["parents"] or answer["enfants"]
+    return not empty_lists and has_ratios and bool(has_links) and answer.get("total") != 0
 
 
-def test_a_key_that_is_given_stands_in_every_language(demo: Served) -> None:
+def test_a_given_key_is_in_the_example_of_every_language(demo: Server) -> None:
     key = demo.customer("data").key
     call = manual(PRODUCT).references["en"].operations["searchCompanies"].request
-    texts = {one.slug: one.text for one in call.texts(f"http://127.0.0.1:{demo.port}", key)}
+    texts = {
+        example.slug: example.text for example in call.texts(f"http://127.0.0.1:{demo.port}", key)
+    }
 
     assert [text.count(f"Bearer {key}") for text in texts.values()] == [1, 1, 1]
     assert not [slug for slug, text in texts.items() if "KEY" in text]
@@ -83,13 +88,13 @@ def test_a_key_that_is_given_stands_in_every_language(demo: Served) -> None:
     assert eval(by_python.stdout, {"__builtins__": {}})["plan"] == "data"
 
 
-def test_every_example_of_a_parameter_and_of_a_body_can_be_sent(demo: Served) -> None:
-    """X0.2: alone, with what must be sent beside it"""
+def test_every_example_of_a_parameter_and_of_a_body_can_be_sent(demo: Server) -> None:
+    """X0.2: each example alone, with the required parameters"""
     described, headers = demo.ask("/openapi.json").json, demo.customer("integral").headers
-    refused = []
+    failures = []
     for path, operations in described["paths"].items():
         for method, operation in operations.items():
-            for target, body in _requests(path, operation, described["components"]):
+            for target, body in _example_requests(path, operation, described["components"]):
                 reply = demo.ask(
                     target,
                     method.upper(),
@@ -97,37 +102,41 @@ def test_every_example_of_a_parameter_and_of_a_body_can_be_sent(demo: Served) ->
                     body=body,
                 )
                 if reply.status >= 400:
-                    refused.append((target, body, reply.body[:200]))
+                    failures.append((target, body, reply.body[:200]))
 
-    assert refused == []
+    assert failures == []
 
 
-def _requests(
+def _example_requests(
     path: str, operation: dict[str, Any], components: dict[str, Any]
 ) -> Iterator[tuple[str, bytes | None]]:
-    """The paths and bodies of an operation, each with an example of its own."""
+    """The paths and bodies of requests, one for each example of the operation."""
     content = operation.get("requestBody", {}).get("content", {}).get("application/json", {})
-    for one in content.get("examples", {}).values():
-        yield path, orjson.dumps(one["value"])
+    for example in content.get("examples", {}).values():
+        yield path, orjson.dumps(example["value"])
     if "requestBody" in operation:
         return
-    given = [
-        components["parameters"][one["$ref"].rpartition("/")[2]] for one in operation["parameters"]
+    parameters = [
+        components["parameters"][reference["$ref"].rpartition("/")[2]]
+        for reference in operation["parameters"]
     ]
     query: dict[str, Any] = {"limit": 1} if path.endswith("/export") else {}
-    for one in given:
-        if one["in"] == "path":
-            path = path.replace(f"{{{one['name']}}}", quote(str(_examples(one)[0]), safe=""))
-        elif one["in"] == "query" and one.get("required"):
-            query[one["name"]] = _examples(one)[0]
+    for parameter in parameters:
+        if parameter["in"] == "path":
+            path = path.replace(
+                f"{{{parameter['name']}}}", quote(str(_parameter_examples(parameter)[0]), safe="")
+            )
+        elif parameter["in"] == "query" and parameter.get("required"):
+            query[parameter["name"]] = _parameter_examples(parameter)[0]
     yield f"{path}?{urlencode(query)}", None
-    for one in given:
-        # B7: a sub-sector is sent with its sector
-        beside = {"secteur": "restauration"} if one["name"] == "sous_secteur" else {}
-        for example in _examples(one) if one["in"] == "query" else ():
-            yield f"{path}?{urlencode({**query, **beside, one['name']: example})}", None
+    for parameter in parameters:
+        # B7: a sub-sector needs its sector
+        sector = {"secteur": "restauration"} if parameter["name"] == "sous_secteur" else {}
+        for example in _parameter_examples(parameter) if parameter["in"] == "query" else ():
+            yield f"{path}?{urlencode({**query, **sector, parameter['name']: example})}", None
 
 
-def _examples(parameter: dict[str, Any]) -> list[Any]:
+def _parameter_examples(parameter: dict[str, Any]) -> list[Any]:
+    """The examples and the values of the enum of a parameter."""
     schema = parameter["schema"]
     return [*schema.get("examples", ()), *schema.get("enum", ())]

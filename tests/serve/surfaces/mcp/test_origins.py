@@ -1,11 +1,11 @@
-"""The guard against DNS rebinding."""
+"""The checks of Origin and Host, against DNS rebinding."""
 
 import pytest
 
 from serve.surfaces.mcp import operations
 from serve.surfaces.mcp.protocol import RpcError
-from tests.serve.client import Served
-from tests.serve.surfaces.mcp.client import legacy
+from tests.serve.client import Server
+from tests.serve.surfaces.mcp.client import send_legacy
 
 BASE = "https://api.exemple.eu"
 APP = "https://app.example"
@@ -26,13 +26,13 @@ APP = "https://app.example"
         (APP, "api.exemple.eu"),
     ],
 )
-def test_these_may_ask(origin: str | None, host: str | None) -> None:
+def test_these_origins_and_hosts_are_allowed(origin: str | None, host: str | None) -> None:
     operations.check_origin(origin, host, BASE, [APP])
 
 
 @pytest.mark.parametrize("base", ["", "http://localhost:8080", "https://127.0.0.1"])
 @pytest.mark.parametrize("origin", ["http://localhost:6274", "http://127.0.0.1", "https://[::1]:1"])
-def test_pages_of_this_machine_may_ask_a_server_of_this_machine(origin: str, base: str) -> None:
+def test_local_pages_may_call_a_local_server(origin: str, base: str) -> None:
     operations.check_origin(origin, "127.0.0.1", base, [])
 
 
@@ -59,28 +59,28 @@ def test_pages_of_this_machine_may_ask_a_server_of_this_machine(origin: str, bas
         ("http://[", "127.0.0.1"),
     ],
 )
-def test_these_may_not(origin: str | None, host: str) -> None:
+def test_these_origins_and_hosts_are_refused(origin: str | None, host: str) -> None:
     with pytest.raises(RpcError) as caught:
         operations.check_origin(origin, host, BASE, [APP])
 
     assert (caught.value.status, caught.value.code) == (403, -32600)
 
 
-def test_without_a_base_url_no_name_is_known() -> None:
+def test_without_a_base_url_a_public_host_name_is_refused() -> None:
     with pytest.raises(RpcError):
         operations.check_origin(None, "api.exemple.eu", "", [])
 
 
-def test_an_operator_may_let_every_page_ask() -> None:
+def test_an_operator_may_allow_every_origin() -> None:
     operations.check_origin("https://anything.example", "127.0.0.1", "", ["*"])
 
 
-def test_a_foreign_page_and_a_foreign_name_are_403(served: Served) -> None:
+def test_a_foreign_origin_and_a_foreign_host_are_403(server: Server) -> None:
     """Streamable HTTP, "Security & Endpoint\""""
-    page = legacy(served, "ping", headers={"Origin": "http://evil.example"})
-    name = legacy(served, "ping", headers={"Host": "evil.example"})
+    foreign_origin = send_legacy(server, "ping", headers={"Origin": "http://evil.example"})
+    foreign_host = send_legacy(server, "ping", headers={"Host": "evil.example"})
 
-    assert (page.status, name.status) == (403, 403)
-    assert "--mcp-origins" in page.json["error"]["message"]
-    assert "--base-url" in name.json["error"]["message"]
-    assert "id" not in page.json
+    assert (foreign_origin.status, foreign_host.status) == (403, 403)
+    assert "--mcp-origins" in foreign_origin.json["error"]["message"]
+    assert "--base-url" in foreign_host.json["error"]["message"]
+    assert "id" not in foreign_origin.json

@@ -1,4 +1,4 @@
-"""Forms that are refused: foreign forms, forged sessions, too many attempts, links to other sites."""
+"""Protection of forms: foreign forms, forged sessions, too many attempts, redirects to other sites."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,49 +12,51 @@ import pytest
 from quota import credentials
 from quota.ledger import account_rows, people
 from quota.ledger.account_rows import ADDRESSES
-from serve.access.burst_gate import SENT
+from serve.access.burst_gate import FORM_PAGE_BYTES
 from serve.features.account import login_throttle
 from serve.surfaces.site import cookies
-from tests.serve.client import GENEROUS, Served, serving
+from tests.serve.client import UNREACHABLE_LIMITS, Server, run_server
 from tests.serve.clock import Clock
-from tests.serve.surfaces.site.visitor import PASSWORD, Visitor, address, member
+from tests.serve.surfaces.site.visitor import PASSWORD, Visitor, new_email, sign_up_member
 
-FORMS = ["/inscription", "/connexion"]
-INSIDE = ["/deconnexion", "/compte/cles", "/compte/cles/revocation", "/compte/mot-de-passe",
+# Paths to which a visitor, or only a member who is logged in, sends forms.
+PUBLIC_FORMS = ["/inscription", "/connexion"]
+MEMBER_FORMS = ["/deconnexion", "/compte/cles", "/compte/cles/revocation", "/compte/mot-de-passe",
           "/compte/adresses", "/compte/adresses/revocation", "/compte/confirmation"]  # fmt: skip
 
 
-@pytest.mark.parametrize("path", FORMS + INSIDE)
+@pytest.mark.parametrize("path", PUBLIC_FORMS + MEMBER_FORMS)
 @pytest.mark.parametrize("token", ["", "x" * 43, "é"])
-def test_a_form_without_our_token_is_refused(served: Served, path: str, token: str) -> None:
-    visitor, account = member(served) if path in INSIDE else (Visitor(served), "")
-    visitor.get("/compte" if path in INSIDE else path)
+def test_a_form_without_our_token_is_refused(server: Server, path: str, token: str) -> None:
+    visitor, account = sign_up_member(server) if path in MEMBER_FORMS else (Visitor(server), "")
+    visitor.get("/compte" if path in MEMBER_FORMS else path)
 
-    seen = visitor.send(path, {"jeton": token, "email": address(), "mot_de_passe": PASSWORD})
+    page = visitor.send(path, {"jeton": token, "email": new_email(), "mot_de_passe": PASSWORD})
 
-    assert seen.status == 403
-    assert "formulaire_refuse" in seen.html
-    assert not account or len(served.store.read(account_rows.keys_of, account).result()) == 1
+    assert page.status == 403
+    assert "formulaire_refuse" in page.html
+    assert not account or len(server.store.read(account_rows.keys_of, account).result()) == 1
 
 
-def test_the_token_of_another_browser_is_refused(served: Served) -> None:
-    mine, theirs = Visitor(served), Visitor(served)
+def test_the_token_of_another_browser_is_refused(server: Server) -> None:
+    mine, theirs = Visitor(server), Visitor(server)
     mine.get("/connexion")
     theirs.get("/connexion")
     mine.token = theirs.token
 
-    assert mine.send("/connexion", {"email": address(), "mot_de_passe": PASSWORD}).status == 403
+    assert mine.send("/connexion", {"email": new_email(), "mot_de_passe": PASSWORD}).status == 403
 
 
-def test_the_token_of_before_the_log_in_is_refused_after_it(served: Served) -> None:
-    visitor = Visitor(served)
+def test_a_token_from_before_the_log_in_is_refused_after_it(server: Server) -> None:
+    """A stranger could have planted the token and its cookie before the log-in"""
+    visitor = Visitor(server)
     visitor.get("/connexion")
-    before = visitor.token
-    inside, _ = member(served)
-    inside.cookies |= visitor.cookies
-    inside.token = before
+    token_before_log_in = visitor.token
+    logged_in, _ = sign_up_member(server)
+    logged_in.cookies |= visitor.cookies
+    logged_in.token = token_before_log_in
 
-    assert inside.send("/compte/cles", {"connues": "1"}).status == 403
+    assert logged_in.send("/compte/cles", {"connues": "1"}).status == 403
 
 
 @pytest.mark.parametrize(
@@ -64,58 +66,59 @@ def test_the_token_of_before_the_log_in_is_refused_after_it(served: Served) -> N
         {"Sec-Fetch-Site": "same-site"}, {"Origin": "http://127.0.0.1:1"},
     ],
 )  # fmt: skip
-def test_a_form_from_elsewhere_is_refused(served: Served, headers: dict[str, str]) -> None:
-    visitor, _ = member(served)
+def test_a_form_from_another_site_is_refused(server: Server, headers: dict[str, str]) -> None:
+    visitor, _ = sign_up_member(server)
     visitor.get("/compte")
 
     assert visitor.send("/deconnexion", None, **headers).status == 403
-    assert visitor.send("/deconnexion", Origin=f"http://127.0.0.1:{served.port}").status == 303
+    assert visitor.send("/deconnexion", Origin=f"http://127.0.0.1:{server.port}").status == 303
 
 
-def test_a_session_that_we_did_not_seal_is_none(served: Served) -> None:
-    visitor, _ = member(served)
-    person, token, seal = visitor.cookies["session"].split(".")
+def test_a_forged_session_is_ignored(server: Server) -> None:
+    visitor, _ = sign_up_member(server)
+    person, token, signature = visitor.cookies["session"].split(".")
     forged = [
-        f"{person}.{token}.{seal[:-1]}x",
-        f"{person}.{'0' * 64}.{seal}",
-        f"p_000000000000.{token}.{seal}",
+        f"{person}.{token}.{signature[:-1]}x",
+        f"{person}.{'0' * 64}.{signature}",
+        f"p_000000000000.{token}.{signature}",
         f"{person}.{token}",
         "",
         "x" * 5_000,
     ]
 
     for value in forged:
-        assert Visitor(served, cookies={"session": value}).get("/compte").status == 303
+        assert Visitor(server, cookies={"session": value}).get("/compte").status == 303
 
 
-def test_a_session_ends_by_itself(data_of_its_own: Path) -> None:
+def test_a_session_expires(separate_data: Path) -> None:
+    """After 14 days, when the page leads to the log-in (303)"""
     clock = Clock("2026-11-21T12:00:00")
-    with serving(data_of_its_own, now=clock) as served:
-        visitor, _ = member(served)
+    with run_server(separate_data, now=clock) as server:
+        visitor, _ = sign_up_member(server)
         assert visitor.get("/compte").status == 200
 
-        clock.pass_by(timedelta(days=14, seconds=1).total_seconds())
+        clock.advance(timedelta(days=14, seconds=1).total_seconds())
 
         assert visitor.get("/compte").status == 303
 
 
-def test_the_cookie_opens_no_door_of_the_api(served: Served) -> None:
-    """A12"""
-    visitor, account = member(served)
+def test_the_session_cookie_gives_no_access_to_the_api(server: Server) -> None:
+    """A12: a caller with the cookie alone is a visitor there"""
+    visitor, account = sign_up_member(server)
     cookie = {"Cookie": f"session={visitor.cookies['session']}"}
 
-    assert served.ask("/api/v1/compte", headers=cookie).status == 401
-    assert served.ask("/api/v1/societes", headers=cookie).json["plan"] == "visiteur"
-    assert served.ask("/api/v1/export", headers=cookie).code == "compte_requis"
-    assert served.store.read(account_rows.account_of, account).result().plan == "free"
+    assert server.ask("/api/v1/compte", headers=cookie).status == 401
+    assert server.ask("/api/v1/societes", headers=cookie).json["plan"] == "visiteur"
+    assert server.ask("/api/v1/export", headers=cookie).code == "compte_requis"
+    assert server.store.read(account_rows.account_of, account).result().plan == "free"
 
 
-def test_a_key_opens_no_page(served: Served) -> None:
+def test_a_key_gives_no_access_to_pages(server: Server) -> None:
     """A12"""
-    customer = served.customer("data")
+    customer = server.customer("data")
 
-    assert served.ask("/compte", headers=customer.headers).status == 303
-    assert "Aperçu" in Visitor(served).get("/?q=a", **customer.headers).text
+    assert server.ask("/compte", headers=customer.headers).status == 303
+    assert "Aperçu" in Visitor(server).get("/?q=a", **customer.headers).text
 
 
 @pytest.mark.parametrize(
@@ -123,127 +126,135 @@ def test_a_key_opens_no_page(served: Served) -> None:
     ["https://mal.example/", "//mal.example", "/\\mal.example", "javascript:alert(1)", "\t//x",
      "compte", "/a\r\nSet-Cookie: x=1", "/é"],
 )  # fmt: skip
-def test_a_log_in_leads_nowhere_else(served: Served, suite: str) -> None:
-    visitor, account = member(served)
-    (person,) = served.store.read(people.people_of, account).result()
+def test_a_log_in_does_not_redirect_to_another_site(server: Server, suite: str) -> None:
+    visitor, account = sign_up_member(server)
+    (person,) = server.store.read(people.people_of, account).result()
     visitor.get("/compte")
     visitor.send("/deconnexion")
 
     assert visitor.log_in(person.email, suite=suite).headers["Location"] == "/compte"
 
 
-def test_what_is_personal_sends_to_the_log_in_and_back(served: Served) -> None:
-    assert Visitor(served).get("/compte").headers["Location"] == "/connexion?suite=/compte"
+def test_a_personal_page_redirects_to_the_log_in_and_back(server: Server) -> None:
+    assert Visitor(server).get("/compte").headers["Location"] == "/connexion?suite=/compte"
 
 
 @pytest.fixture
-def strict(data_of_its_own: Path) -> Iterator[Served]:
-    debit = replace(GENEROUS, connexions=3, inscriptions_jour=2, visiteur=2)
-    with serving(data_of_its_own, debit=debit) as server:
+def strict(separate_data: Path) -> Iterator[Server]:
+    """A server with low limits of log-ins, sign-ups and searches."""
+    debit = replace(UNREACHABLE_LIMITS, connexions=3, inscriptions_jour=2, visiteur=2)
+    with run_server(separate_data, debit=debit) as server:
         yield server
 
 
-def test_tries_of_a_password_are_limited_by_address(strict: Served) -> None:
-    statuses = [Visitor(strict).log_in(address()).status for _ in range(4)]
+def test_tries_of_a_password_are_limited_by_address(strict: Server) -> None:
+    statuses = [Visitor(strict).log_in(new_email()).status for _ in range(4)]
 
     assert statuses == [403, 403, 403, 429]
 
 
-def test_tries_of_a_password_are_limited_by_account(data_of_its_own: Path) -> None:
-    """From the addresses of a network, which a proxy names: the owner is elsewhere, and is let in"""
-    with behind_a_proxy(data_of_its_own, connexions=3) as served:
-        email = address()
-        seen = [
-            Visitor(served, {"X-Forwarded-For": f"192.0.2.{number}"}).log_in(email.upper())
+def test_tries_of_a_password_are_limited_by_account(separate_data: Path) -> None:
+    """The attempts come from several addresses of one network (a proxy names them), the owner from another network"""
+    with server_behind_a_proxy(separate_data, connexions=3) as server:
+        email = new_email()
+        pages = [
+            Visitor(server, {"X-Forwarded-For": f"192.0.2.{number}"}).log_in(email.upper())
             for number in range(5)
         ]
-        owner = Visitor(served, {"X-Forwarded-For": "198.51.100.7"})
+        owner = Visitor(server, {"X-Forwarded-For": "198.51.100.7"})
         owner.sign_up(email)
-        entered = owner.log_in(email)
+        page_of_owner = owner.log_in(email)
 
-    assert [one.status for one in seen] == [403, 403, 403, 429, 429]
-    assert int(seen[-1].headers["Retry-After"]) > 0
-    assert entered.status in (200, 303)
+    assert [page.status for page in pages] == [403, 403, 403, 429, 429]
+    assert int(pages[-1].headers["Retry-After"]) > 0
+    assert page_of_owner.status in (200, 303)
 
 
-@pytest.mark.parametrize("what", ["cles", "adresses"])
-def test_a_key_too_many_of_the_day_is_refused_by_the_page(
-    served: Served, monkeypatch: pytest.MonkeyPatch, what: str
+@pytest.mark.parametrize("section", ["cles", "adresses"])
+def test_a_key_over_the_daily_limit_is_refused_by_the_page(
+    server: Server, monkeypatch: pytest.MonkeyPatch, section: str
 ) -> None:
-    visitor, account = member(served)
-    monkeypatch.setattr(login_throttle, "KEYS", 1)  # made by the log-in
-    before = served.store.read(account_rows.keys_of, account).result()
+    visitor, account = sign_up_member(server)
+    monkeypatch.setattr(
+        login_throttle, "KEYS", 1
+    )  # a limit that the key of the first log-in has reached
+    keys_before = server.store.read(account_rows.keys_of, account).result()
     visitor.get("/compte")
 
-    refused = visitor.send(f"/compte/{what}", {"connues": "1" if what == "cles" else "0"})
+    page = visitor.send(f"/compte/{section}", {"connues": "1" if section == "cles" else "0"})
 
-    assert (refused.status, int(refused.headers["Retry-After"]) > 0) == (429, True)
-    assert served.store.read(account_rows.keys_of, account).result() == before
-    assert not served.store.read(account_rows.keys_of, account, ADDRESSES).result()
+    assert (page.status, int(page.headers["Retry-After"]) > 0) == (429, True)
+    assert server.store.read(account_rows.keys_of, account).result() == keys_before
+    assert not server.store.read(account_rows.keys_of, account, ADDRESSES).result()
 
 
-def test_a_long_list_counts_by_its_bytes_and_nothing_where_it_is_refused(
-    data_of_its_own: Path,
+def test_a_long_list_counts_by_its_size_and_a_refused_list_does_not_count(
+    separate_data: Path,
 ) -> None:
     """D1"""
-    debit = replace(GENEROUS, pages=20)
-    long = b"nom;pays\n" + b"x" * (10 * SENT)
-    with serving(data_of_its_own, debit=debit) as served:
-        visitor = Visitor(served)
-        visitor.get("/rapprochement")  # 1
-        first = visitor.upload("/rapprochement", long)  # 11: eight are left
-        refused = [visitor.upload("/rapprochement", long).status for _ in range(2)]
-        short = [visitor.upload("/rapprochement", b"nom;pays\nLab;EE\n").status for _ in range(9)]
+    debit = replace(UNREACHABLE_LIMITS, pages=20)
+    long_list = b"nom;pays\n" + b"x" * (10 * FORM_PAGE_BYTES)
+    with run_server(separate_data, debit=debit) as server:
+        visitor = Visitor(server)
+        visitor.get("/rapprochement")  # the first of 20 pages
+        first_page = visitor.upload("/rapprochement", long_list)  # 10 by its size, and its page
+        # 8 of 20 pages are left, and a long list counts as 10.
+        long_lists = [visitor.upload("/rapprochement", long_list).status for _ in range(2)]
+        short_lists = [
+            visitor.upload("/rapprochement", b"nom;pays\nLab;EE\n").status for _ in range(9)
+        ]
 
-    assert first.status != 429
-    assert refused == [429, 429]
-    assert short == [200] * 4 + [429] * 5  # each leads to the page of its list
+    assert first_page.status != 429
+    assert long_lists == [429, 429]
+    # Each counts twice: for the form, and for the page of its list.
+    assert short_lists == [200] * 4 + [429] * 5
 
 
 @contextmanager
-def behind_a_proxy(data: Path, **debit: int) -> Iterator[Served]:
-    limits, trusted = replace(GENEROUS, **debit), [ip_network("127.0.0.0/8")]
-    with serving(data, debit=limits, trusted=trusted) as served:
-        yield served
+def server_behind_a_proxy(data: Path, **debit: int) -> Iterator[Server]:
+    """A server with these burst limits that trusts the addresses in X-Forwarded-For."""
+    limits, trusted = replace(UNREACHABLE_LIMITS, **debit), [ip_network("127.0.0.0/8")]
+    with run_server(data, debit=limits, trusted=trusted) as server:
+        yield server
 
 
-def test_sign_ups_are_limited_by_address(strict: Served) -> None:
-    assert [Visitor(strict).sign_up(address()).status for _ in range(3)] == [200, 200, 429]
+def test_sign_ups_are_limited_by_address(strict: Server) -> None:
+    assert [Visitor(strict).sign_up(new_email()).status for _ in range(3)] == [200, 200, 429]
 
 
-def test_searches_and_pages_are_limited_as_those_of_the_api(data_of_its_own: Path) -> None:
-    """D7: a search is a page too"""
-    with behind_a_proxy(data_of_its_own, visiteur=2, pages=7) as served:
-        searches = [Visitor(served).get("/?q=lab").status for _ in range(3)]
-        fronts = [Visitor(served).get("/").status for _ in range(5)]
+def test_searches_and_pages_have_burst_limits(separate_data: Path) -> None:
+    """D7: a search counts as a page too"""
+    with server_behind_a_proxy(separate_data, visiteur=2, pages=7) as server:
+        searches = [Visitor(server).get("/?q=lab").status for _ in range(3)]
+        front_pages = [Visitor(server).get("/").status for _ in range(5)]
 
     assert searches == [200, 200, 429]
-    assert fronts == [200, 200, 200, 200, 429]
+    assert front_pages == [200, 200, 200, 200, 429]
 
 
-def test_numbers_that_are_typed_are_limited_as_public_lists(data_of_its_own: Path) -> None:
-    """Before: whoever had spent the searches of the day went on, and each look was made before any limit"""
-    debit = replace(GENEROUS, visiteur=2, listes=4)
-    with serving(data_of_its_own, debit=debit) as served:
-        numbers = [Visitor(served).get("/?q=552100554").status for _ in range(6)]
+def test_searches_for_numbers_are_limited_like_public_lists(separate_data: Path) -> None:
+    """The number of a company redirects to its page: that is not a search, so the limit of public lists applies"""
+    debit = replace(UNREACHABLE_LIMITS, visiteur=2, listes=4)
+    with run_server(separate_data, debit=debit) as server:
+        numbers = [Visitor(server).get("/?q=552100554").status for _ in range(6)]
 
     assert numbers == [303] * 4 + [429] * 2
 
 
-def test_more_log_ins_than_can_be_looked_at_are_told_to_come_back(
-    served: Served, monkeypatch: pytest.MonkeyPatch
+def test_too_many_waiting_log_ins_are_503_with_retry_after(
+    server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(login_throttle, "WAITING", 0)
+    monkeypatch.setattr(login_throttle, "MOST_WAITING", 0)
 
-    seen = Visitor(served).log_in(address())
+    page = Visitor(server).log_in(new_email())
 
-    assert seen.status == 503
-    assert "Retry-After" in seen.headers
+    assert page.status == 503
+    assert "Retry-After" in page.headers
 
 
-def test_every_page_forbids_what_it_does_not_need(served: Served) -> None:
+def test_every_page_has_strict_security_headers(server: Server) -> None:
     for path in ("/", "/?q=lab", "/societes/FR/552100554", "/tarifs", "/connexion", "/rien"):
-        headers = Visitor(served).get(path).headers
+        headers = Visitor(server).get(path).headers
 
         policy = headers["Content-Security-Policy"]
         assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'")
@@ -255,51 +266,52 @@ def test_every_page_forbids_what_it_does_not_need(served: Served) -> None:
         assert "Access-Control-Allow-Origin" not in headers
 
 
-def test_cookies_are_for_us_alone(data_of_its_own: Path) -> None:
-    with serving(data_of_its_own, "https://societes.example") as served:
-        email, visitor = address(), Visitor(served, {"Origin": "https://societes.example"})
+def test_cookies_have_the_host_prefix_and_are_secure(separate_data: Path) -> None:
+    with run_server(separate_data, "https://societes.example") as server:
+        email, visitor = new_email(), Visitor(server, {"Origin": "https://societes.example"})
         visitor.sign_up(email)
         welcome = visitor.log_in(email)
         visitor.send("/deconnexion")
-        seen = visitor.log_in(email)
+        page = visitor.log_in(email)
 
-    cookie = seen.headers["Set-Cookie"]
+    cookie = page.headers["Set-Cookie"]
     assert cookie.startswith("__Host-session=p_")
     assert cookie.endswith("; HttpOnly; SameSite=Lax; Secure")
     assert set(visitor.cookies) == {"__Host-session", "__Host-visite", "__Host-appareil"}
     assert "https://societes.example/api/v1/societes" in welcome.html
 
 
-def test_a_browser_that_has_logged_in_keeps_its_place_when_others_try_passwords(
-    data_of_its_own: Path,
+def test_a_browser_that_has_logged_in_before_is_not_blocked_by_attempts_from_other_browsers(
+    separate_data: Path,
 ) -> None:
-    debit = replace(GENEROUS, connexions=2)
-    with serving(data_of_its_own, debit=debit) as served:
-        email, owner = address(), Visitor(served)
+    """Two log-ins are allowed; the cookie `appareil` tells a known browser"""
+    debit = replace(UNREACHABLE_LIMITS, connexions=2)
+    with run_server(separate_data, debit=debit) as server:
+        email, owner = new_email(), Visitor(server)
         owner.sign_up(email)
         owner.log_in(email)
         owner.send("/deconnexion")
-        other_person = address()
-        tried = [Visitor(served).log_in(email, "devinez").status for _ in range(3)]
+        other_person = new_email()
+        guesses = [Visitor(server).log_in(email, "devinez").status for _ in range(3)]
 
-        stranger = Visitor(served).log_in(email)
-        copied = Visitor(served, cookies={"appareil": owner.cookies["appareil"]})
-        for_another = copied.log_in(other_person, "devinez")
-        known = owner.log_in(email)
+        stranger = Visitor(server).log_in(email)
+        with_copied_cookie = Visitor(server, cookies={"appareil": owner.cookies["appareil"]})
+        for_another_person = with_copied_cookie.log_in(other_person, "devinez")
+        owner_again = owner.log_in(email)
 
-    assert tried[-1] == 429
-    assert stranger.status == 429  # the right password, from a browser that nobody knows
-    assert for_another.status == 429  # the cookie is good for one person
-    assert known.status == 303
+    assert guesses[-1] == 429
+    assert stranger.status == 429  # the right password, from an unknown browser
+    assert for_another_person.status == 429  # the cookie is valid for one person
+    assert owner_again.status == 303
 
 
-def test_a_visitor_without_a_form_gets_no_cookie(served: Served) -> None:
+def test_a_visitor_without_a_form_gets_no_cookie(server: Server) -> None:
     for path in ("/", "/?q=lab", "/tarifs", "/statut", "/societes/FR/552100554"):
-        assert "Set-Cookie" not in Visitor(served).get(path).headers
+        assert "Set-Cookie" not in Visitor(server).get(path).headers
 
 
-def test_no_cache_keeps_what_an_account_sees(served: Served) -> None:
-    visitor, _ = member(served)
+def test_pages_of_an_account_are_not_cached(server: Server) -> None:
+    visitor, _ = sign_up_member(server)
 
     for path in ("/compte", "/", "/?q=lab", "/societes/FR/552100554"):
         assert visitor.get(path).headers["Cache-Control"] == "no-store"
@@ -315,15 +327,15 @@ def test_no_cache_keeps_what_an_account_sees(served: Served) -> None:
         ("application/x-www-form-urlencoded", b"a=" + b"x" * 70_000, 413),
     ],
 )  # fmt: skip
-def test_a_body_that_is_no_form_is_refused(
-    served: Served, kind: str, body: bytes, status: int
+def test_a_body_that_is_not_a_form_is_refused(
+    server: Server, kind: str, body: bytes, status: int
 ) -> None:
-    reply = served.ask("/connexion", "POST", {"Content-Type": kind}, body=body)
+    reply = server.ask("/connexion", "POST", {"Content-Type": kind}, body=body)
 
     assert reply.status == status
 
 
-def test_the_secret_is_made_once_and_is_nobody_elses(tmp_path: Path) -> None:
+def test_the_secret_is_created_once_and_is_private(tmp_path: Path) -> None:
     first = cookies.load_signer(tmp_path)
     second = cookies.load_signer(tmp_path)
 
@@ -340,9 +352,9 @@ def test_a_damaged_secret_stops_the_start(tmp_path: Path) -> None:
         cookies.load_signer(tmp_path)
 
 
-def test_a_password_is_neither_logged_nor_stored(served: Served) -> None:
-    visitor, _ = member(served)
+def test_a_password_is_neither_logged_nor_stored(server: Server) -> None:
+    visitor, _ = sign_up_member(server)
     visitor.get("/compte?mot_de_passe=" + PASSWORD.replace(" ", "%20"))
 
-    assert not [line for line in served.lines if PASSWORD.encode() in line]
+    assert not [line for line in server.lines if PASSWORD.encode() in line]
     assert credentials.hash_password(PASSWORD).startswith("$argon2id$")

@@ -10,25 +10,26 @@ from serve.features.export.workbook.sheet import (
     LONGEST_CELL,
     LONGEST_NAME,
     clean,
-    is_active,
+    could_be_formula,
     sheet_names,
     shorten,
 )
 
-anything = st.text(st.characters(codec="utf-8"), max_size=60)
+# Without surrogates, which UTF-8 does not have.
+any_text = st.text(st.characters(codec="utf-8"), max_size=60)
 
 
-@given(anything)
+@given(any_text)
 @example("Société d'Orléans")
-def test_text_that_fits_is_not_touched(text: str) -> None:
-    fit = clean(text)
+def test_text_that_fits_is_not_changed(text: str) -> None:
+    cleaned = clean(text)
 
-    assert (fit is text) or not text.isprintable()
-    assert clean(fit) == fit
+    assert (cleaned is text) or not text.isprintable()
+    assert clean(cleaned) == cleaned
 
 
-@given(anything)
-def test_what_is_left_is_what_xml_can_say(text: str) -> None:
+@given(any_text)
+def test_cleaned_text_is_valid_in_xml(text: str) -> None:
     """XML 1.0 §2.2"""
     assert not re.search("[^\t\n\x20-\x7e\xa0-\ufffd\U00010000-\U0010ffff]", clean(text))
 
@@ -46,48 +47,49 @@ def test_what_is_left_is_what_xml_can_say(text: str) -> None:
         ("Żabka 🚀\u2028", "Żabka 🚀\u2028"),
     ],
 )
-def test_what_no_cell_can_hold_becomes_a_blank(text: str, expected: str) -> None:
+def test_a_character_that_no_cell_can_hold_becomes_a_blank(text: str, expected: str) -> None:
     assert clean(text) == expected
 
 
 @pytest.mark.parametrize("letter", ["é", "🚀"])
 @pytest.mark.parametrize("length", [LONGEST_CELL // 2, LONGEST_CELL, LONGEST_CELL + 1, 70_000])
-def test_a_cell_holds_so_many_utf_16_units(letter: str, length: int) -> None:
+def test_a_text_is_cut_at_the_utf_16_limit_of_a_cell(letter: str, length: int) -> None:
     text = letter * length
     units = len(text.encode("utf-16-le")) // 2
 
-    fit = clean(text)
+    cleaned = clean(text)
 
-    assert len(fit.encode("utf-16-le")) // 2 <= LONGEST_CELL
-    assert (fit == text) == (units <= LONGEST_CELL)
-    assert fit.endswith("…") == (units > LONGEST_CELL)
+    assert len(cleaned.encode("utf-16-le")) // 2 <= LONGEST_CELL
+    assert (cleaned == text) == (units <= LONGEST_CELL)
+    assert cleaned.endswith("…") == (units > LONGEST_CELL)
 
 
-@given(anything, st.integers(1, 20))
-def test_a_cut_keeps_as_much_as_there_is_room_for(text: str, units: int) -> None:
-    short = shorten(text, units)
-    length = len(short.encode("utf-16-le")) // 2
+@given(any_text, st.integers(1, 20))
+def test_a_shortened_text_leaves_at_most_one_unit_unused(text: str, units: int) -> None:
+    """Excel counts UTF-16 units, and some characters need two, so a text may end one unit early."""
+    shortened = shorten(text, units)
+    length = len(shortened.encode("utf-16-le")) // 2
 
     assert length <= units
-    assert text.startswith(short.removesuffix("…"))
-    assert short == text or length >= units - 1
+    assert text.startswith(shortened.removesuffix("…"))
+    assert shortened == text or length >= units - 1
 
 
 @pytest.mark.parametrize("text", ["=1", "+33", "-1", "@a", "\tx", "\rx", "\nx"])
-def test_text_that_a_program_could_run_is_known(text: str) -> None:
+def test_text_that_a_program_takes_for_a_formula_is_recognised(text: str) -> None:
     """F9"""
-    assert is_active(text)
-    assert not is_active(f"a{text}")
+    assert could_be_formula(text)
+    assert not could_be_formula(f"a{text}")
 
 
-@given(st.lists(anything, max_size=40))
+@given(st.lists(any_text, max_size=40))
 @example(["A", "a", "A~2", "'", "", "x" * 40, "X" * 40, "é" * 31, "🚀" * 20])
-def test_names_of_sheets_are_allowed_and_unlike_in_any_case(wanted: list[str]) -> None:
+def test_names_of_sheets_are_valid_and_unique_without_regard_to_case(titles: list[str]) -> None:
     """F8"""
-    names = list(sheet_names(wanted, taken=["Intro"]))
+    names = list(sheet_names(titles, taken=["Intro"]))
 
-    assert len(names) == len(wanted)
-    assert len({name.casefold() for name in [*names, "Intro"]}) == len(wanted) + 1
+    assert len(names) == len(titles)
+    assert len({name.casefold() for name in [*names, "Intro"]}) == len(titles) + 1
     for name in names:
         assert 1 <= len(name.encode("utf-16-le")) // 2 <= LONGEST_NAME
         assert not re.search(r"[\[\]:*?/\\\x00-\x1f]", name)

@@ -1,4 +1,4 @@
-"""The cells of a long list by the kind of their column, as openpyxl reads them back (F8, F9)."""
+"""The cells of a long list for each kind of column, read back by openpyxl (F8, F9)."""
 
 import tempfile
 from collections.abc import Sequence
@@ -16,8 +16,10 @@ from serve.features.export.workbook.sheet import AlterationCounts, Book
 from serve.features.export.workbook.table_sheet import HEADCOUNT, Band, TableColumn
 
 
-def written(folder: Path, genre: str, values: Sequence[Any]) -> tuple[list[Cell], AlterationCounts]:
-    """The cells of a list of one column, and the counts of what was changed."""
+def write_and_read(
+    folder: Path, genre: str, values: Sequence[Any]
+) -> tuple[list[Cell], AlterationCounts]:
+    """The cells of a list with a single column, and the counts of changed texts and links."""
     path = folder / "a.xlsx"
     book = Book(path, Path(tempfile.mkdtemp(dir=folder)), {}, "fr")
     column = TableColumn("A", genre, values, 9)
@@ -27,8 +29,9 @@ def written(folder: Path, genre: str, values: Sequence[Any]) -> tuple[list[Cell]
     return [sheet.cell(row, 1) for row in range(2, 2 + len(values))], book.altered
 
 
-def test_a_text_is_read_back_and_one_that_does_not_fit_is_counted(tmp_path: Path) -> None:
-    same = [
+def test_a_text_is_read_back_and_a_changed_text_is_counted(tmp_path: Path) -> None:
+    """A text is changed if it is too long for a cell, or has a character or markup that no cell can have"""
+    unchanged = [
         "Łódź 1",
         "A & B",
         "",
@@ -46,12 +49,14 @@ def test_a_text_is_read_back_and_one_that_does_not_fit_is_counted(tmp_path: Path
     ]
     changed = {"y" * 40_000: "y" * 32_766 + "…", "x\x00y": "x y", "<r>z</r>": "<r>z</r> "}
 
-    cells, altered = written(tmp_path, company_fields.TEXT, [*same, None, *changed, *changed])
+    cells, altered = write_and_read(
+        tmp_path, company_fields.TEXT, [*unchanged, None, *changed, *changed]
+    )
 
     read = [cell.value for cell in cells]
-    assert [value or "" for value in read[: len(same)]] == same
-    assert read[len(same)] is None
-    assert read[len(same) + 1 :] == [*changed.values()] * 2
+    assert [value or "" for value in read[: len(unchanged)]] == unchanged
+    assert read[len(unchanged)] is None
+    assert read[len(unchanged) + 1 :] == [*changed.values()] * 2
     assert altered.texts == 2 * len(changed)
     assert {cell.value for cell in cells if cell.quotePrefix} == {"=1", "-", "+33 1"}
     assert {cell.number_format for cell in cells if cell.value is not None} == {"@"}
@@ -60,34 +65,40 @@ def test_a_text_is_read_back_and_one_that_does_not_fit_is_counted(tmp_path: Path
 def test_a_number_keeps_the_digits_that_excel_stores(tmp_path: Path) -> None:
     values = [2024, 0.1, -1.5e300, 1 / 3, 123_456_789_012_345, 0]
 
-    cells, _ = written(tmp_path, company_fields.AMOUNT, values)
+    cells, _ = write_and_read(tmp_path, company_fields.AMOUNT, values)
 
     assert [cell.value for cell in cells] == pytest.approx(values, rel=1e-15)
 
 
-def test_an_amount_beyond_all_numbers_is_an_error_of_its_cell_alone(tmp_path: Path) -> None:
-    cells, _ = written(tmp_path, company_fields.AMOUNT, [1.0, float("inf"), float("nan"), 2.0])
+def test_an_infinite_or_nan_amount_is_an_error_in_its_cell_only(tmp_path: Path) -> None:
+    cells, _ = write_and_read(
+        tmp_path, company_fields.AMOUNT, [1.0, float("inf"), float("nan"), 2.0]
+    )
 
     assert [cell.value for cell in cells][::3] == [1, 2]
+    # xlsxwriter writes an infinite or NaN number as a formula ("f") with the value #DIV/0! or #NUM!.
     assert [cell.data_type for cell in cells] == ["n", "f", "f", "n"]
 
 
-def test_a_day_that_excel_has_is_a_date_and_others_are_texts(tmp_path: Path) -> None:
-    cells, _ = written(tmp_path, company_fields.DATE, ["2026-11-21", "1899-12-31", "2015-06", None])
+def test_a_day_that_excel_supports_is_a_date_and_others_are_texts(tmp_path: Path) -> None:
+    cells, _ = write_and_read(
+        tmp_path, company_fields.DATE, ["2026-11-21", "1899-12-31", "2015-06", None]
+    )
 
     assert [cell.is_date for cell in cells] == [True, False, False, False]
     assert [cell.value for cell in cells[1:]] == ["1899-12-31", "2015-06", None]
 
 
-def test_bands_of_more_kinds_than_a_workbook_has_formats_for_are_texts(tmp_path: Path) -> None:
+def test_bands_beyond_the_number_formats_of_a_workbook_are_texts(tmp_path: Path) -> None:
+    """500 bands, and the first band again, which has its format already"""
     bands = [Band(least, f"{least}-{least + 9}") for least in range(0, 5_000, 10)]
 
-    cells, _ = written(tmp_path, HEADCOUNT, [*bands, bands[0]])
+    cells, _ = write_and_read(tmp_path, HEADCOUNT, [*bands, bands[0]])
 
-    shown = [
+    texts = [
         cell.number_format.strip('"') if cell.data_type == "n" else cell.value for cell in cells
     ]
-    assert shown == [band.words for band in [*bands, bands[0]]]
+    assert texts == [band.words for band in [*bands, bands[0]]]
     assert cells[0].value == cells[-1].value == 0 and cells[-2].value == bands[-1].words
     assert len({cell.number_format for cell in cells}) < 200
 
@@ -102,13 +113,13 @@ def test_bands_of_more_kinds_than_a_workbook_has_formats_for_are_texts(tmp_path:
         "https://x.eu/#",
     ],
 )
-def test_a_page_is_a_link_with_its_address_as_text(tmp_path: Path, address: str) -> None:
-    (cell, other), _ = written(tmp_path, company_fields.LINK, [address, "ftp://x.eu"])
+def test_an_http_address_is_a_link_with_the_address_as_text(tmp_path: Path, address: str) -> None:
+    (cell, plain_cell), _ = write_and_read(tmp_path, company_fields.LINK, [address, "ftp://x.eu"])
 
     assert cell.value == address
     assert cell.hyperlink is not None
     page, _, anchor = address.partition("#")
-    # How much is escaped in a target is a matter of the version of xlsxwriter.
+    # Versions of xlsxwriter escape different characters in a target.
     assert unquote(cell.hyperlink.target) == unquote(page)
     assert unquote(cell.hyperlink.location or "") == anchor
-    assert (other.value, other.hyperlink) == ("ftp://x.eu", None)
+    assert (plain_cell.value, plain_cell.hyperlink) == ("ftp://x.eu", None)

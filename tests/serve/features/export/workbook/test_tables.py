@@ -1,4 +1,4 @@
-"""The tables and texts of a workbook: complete, and in step with the specification."""
+"""The tables and texts of a workbook: complete, and as the specification has them."""
 
 import ast
 import csv
@@ -11,7 +11,9 @@ from serve.features.export.workbook import book, table_sheet
 from serve.features.export.workbook.labels import TEXTS, Labels
 from shards.codec.record import ETATS, FIELDS
 from shards.query import ORDERS
+from tests.serve.features.export.workbook.workbooks import make_workbook
 
+# The kinds of company fields. Each must be the kind of at least one field.
 KINDS = {
     company_fields.TEXT,
     company_fields.WHOLE,
@@ -32,7 +34,7 @@ def test_there_is_a_column_for_every_field_in_the_order_of_the_specification() -
         assert len({field.title[lang] for field in company_fields.fields()}) == len(FIELDS)
 
 
-def test_the_columns_that_the_specification_names_are_called_so() -> None:
+def test_contact_columns_have_the_names_of_the_specification() -> None:
     """§4.6"""
     titles = {field.champ: field.title["fr"] for field in company_fields.fields()}
 
@@ -43,8 +45,8 @@ def test_the_columns_that_the_specification_names_are_called_so() -> None:
     )
 
 
-def test_a_list_has_no_heading_twice() -> None:
-    """Excel calls the whole file damaged where a table has two columns of one name, whatever their case."""
+def test_the_headings_of_a_list_are_unique() -> None:
+    """Excel reports a damaged file if two columns of a table have names that are equal but for case."""
     for lang in ("fr", "en"):
         titles = [column.title.casefold() for column in table_sheet.list_columns(Labels(lang))]
         assert len(set(titles)) == len(titles)
@@ -60,7 +62,7 @@ def test_an_aggregate_of_a_company_or_its_group_is_a_line_of_the_chart() -> None
     assert ("bilan_actif", "Debtors") not in seed_tables.aggregates()
 
 
-def test_every_text_says_the_same_values_in_both_languages() -> None:
+def test_every_text_has_the_same_values_in_both_languages() -> None:
     """F11"""
     for name, (french, english) in TEXTS.items():
         values = [
@@ -71,7 +73,7 @@ def test_every_text_says_the_same_values_in_both_languages() -> None:
     assert set(ORDERS) <= set(TEXTS)
 
 
-def test_no_text_is_left_that_no_sheet_uses() -> None:
+def test_every_text_is_used_by_a_sheet() -> None:
     folder = Path(book.__file__).parent
     used = (
         {
@@ -83,7 +85,20 @@ def test_no_text_is_left_that_no_sheet_uses() -> None:
         | {rate.source for rate in seed_tables.rates().values()}
         | set(ETATS)
     )
-    made = ("about_", "chart_", "choice_", "col_", "def_", "verdict_")
+    # Names with these beginnings are put together by the code, so no constant has them.
+    prefixes = ("about_", "chart_", "choice_", "col_", "def_", "verdict_")
 
-    left = {name for name in TEXTS if name not in used and not name.startswith(made)}
-    assert {name.removesuffix("_is") for name in left} <= used | set(ORDERS)
+    unused = {name for name in TEXTS if name not in used and not name.startswith(prefixes)}
+    assert {name.removesuffix("_is") for name in unused} <= used | set(ORDERS)
+
+
+def test_a_file_with_a_part_of_the_scope_says_so_and_why(tmp_path: Path) -> None:
+    """§8.2 rule 3"""
+    by_plan = make_workbook(tmp_path, plan="free")
+    by_request = make_workbook(tmp_path, limit=3)
+
+    assert by_plan.sheets["Intro"]["A4"].value == (
+        "41 sociétés correspondent ; ce fichier contient les 25 premières "
+        "(limite de l'offre Découverte : 25 lignes par export)."
+    )
+    assert "3 premières (limite demandée)" in by_request.sheets["Intro"]["A4"].value

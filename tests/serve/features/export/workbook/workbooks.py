@@ -1,4 +1,4 @@
-"""Workbooks made from small data and read back by openpyxl, for the tests of this folder."""
+"""Makes workbooks from small data and reads them with openpyxl, for the tests of this folder."""
 
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -19,52 +19,56 @@ from serve.features.export.workbook.export_data import ExportRequest, ExportResu
 from shards.generations import generation_files
 from shards.query import Query
 from tests.serve import world
-from tests.serve.world import Lines
+from tests.serve.world import StatementLines
 from tests.world import Company
 
 PLANS: Final = load()
+# The time of an export and of the publication of its generation.
 DAY: Final = datetime(2026, 11, 21, 8, 30, tzinfo=UTC)
 
 
-def asked(data: Path, generation: str, plan: str = "integral", **changes: Any) -> ExportRequest:
-    """An export of everything by `plan`; `changes` are fields of ExportRequest."""
-    of = PLANS[plan]
-    whole = ExportRequest(
-        data / generation, DAY, Query(), of.lignes_par_export, "fr", of, (), "essai-1", DAY
+def export_request(
+    data: Path, generation: str, plan: str = "integral", **changes: Any
+) -> ExportRequest:
+    """An export of all companies under `plan`; `changes` are fields of ExportRequest."""
+    limits = PLANS[plan]
+    request = ExportRequest(
+        data / generation, DAY, Query(), limits.lignes_par_export, "fr", limits, (), "essai-1", DAY
     )
-    return replace(whole, **changes)
+    return replace(request, **changes)
 
 
 @dataclass(frozen=True)
-class File:
-    """A workbook on disk, and what its maker said of it."""
+class WorkbookFile:
+    """A workbook on disk, and the result of its export."""
 
     path: Path
-    made: ExportResult
+    result: ExportResult
 
     @property
     def sheets(self) -> Workbook:
+        """The sheets, with formulas as text."""
         return load_workbook(self.path)
 
     @property
     def values(self) -> Workbook:
-        """The sheets with the values of formulas in their place."""
+        """The sheets, with the values of formulas instead of the formulas."""
         return load_workbook(self.path, data_only=True)
 
     @property
     def parts(self) -> dict[str, bytes]:
-        """The files of the package."""
+        """The files of the ZIP package by name."""
         with ZipFile(self.path) as package:
             return {name: package.read(name) for name in package.namelist()}
 
     @property
-    def text(self) -> bytes:
-        """All that it holds, one part after the other."""
+    def all_bytes(self) -> bytes:
+        """The bytes of all parts."""
         return b"\n".join(self.parts.values())
 
 
-# Accounts of a company of whose lines every ratio can be computed, by line of the chart; in thousands.
-FIGURES: Final = {
+# A value for each line of the chart of accounts that a ratio needs, in thousands.
+FIGURES_IN_THOUSANDS: Final = {
     "FixedAssets": 500.0, "CurrentAssets": 700.5, "TotalAssets": 1_200.5, "TotalInventories": 120.0,
     "Debtors": 300.0, "TradeDebtorsTradeReceivables": 250.0, "CashBankOnHand": 80.25, "Equity": 410.0,
     "RetainedEarnings": 200.0, "LegalReserve": 20.0, "Liabilities": 790.5, "CreditorsDueWithinOneYear": 400.0,
@@ -73,8 +77,8 @@ FIGURES: Final = {
 }  # fmt: skip
 
 
-def annual(devise: str, years: Mapping[int, Mapping[str, float]]) -> list[dict[str, Any]]:
-    """Statement lines (E5) of figures by line of the chart, by year."""
+def statement_lines(devise: str, years: Mapping[int, Mapping[str, float]]) -> list[dict[str, Any]]:
+    """Statement lines (E5) in the currency `devise`; `years` has the values by year and by code of seeds/postes.csv."""
     chart = {row["code"]: row for row in seed_tables.rows("postes.csv")}
     return [
         {
@@ -91,18 +95,20 @@ def annual(devise: str, years: Mapping[int, Mapping[str, float]]) -> list[dict[s
     ]
 
 
-def grown(factor: float) -> dict[str, float]:
-    """FIGURES in units, some years later."""
+def scaled_figures(factor: float) -> dict[str, float]:
+    """FIGURES_IN_THOUSANDS in units, multiplied by `factor`, except the number of employees."""
     return {
         code: value if "Employees" in code else round(1_000 * value * factor, 2)
-        for code, value in FIGURES.items()
+        for code, value in FIGURES_IN_THOUSANDS.items()
     }
 
 
-# The accounts of a French company, and of a British one that files some lines only.
+# Statement lines of a French company, and of a British company that files only some lines.
 ACCOUNTS: Final = {
-    world.WITH_STATEMENTS: annual("EUR", {year: grown(1.1 ** (year - 2024)) for year in range(2020, 2025)}),
-    ("UK", "08209948"): annual("GBP", {
+    world.WITH_STATEMENTS: statement_lines(
+        "EUR", {year: scaled_figures(1.1 ** (year - 2024)) for year in range(2020, 2025)}
+    ),
+    ("UK", "08209948"): statement_lines("GBP", {
         2023: {"CurrentAssets": 50.0, "Equity": -10.0, "TurnoverRevenue": 90.0},
         2022: {"CurrentAssets": 40.0, "FixedAssets": 5.0, "Equity": 12.5, "TurnoverRevenue": 100.0,
                "Debtors": 7.0, "CreditorsDueWithinOneYear": 30.0},
@@ -110,43 +116,50 @@ ACCOUNTS: Final = {
 }  # fmt: skip
 
 
-def make(wanted: ExportRequest, folder: Path) -> File:
-    """The workbook of `wanted`, in a new file of `folder`; nothing else may be left there."""
+def workbook_of_request(request: ExportRequest, folder: Path) -> WorkbookFile:
+    """The workbook of `request` in a new file of `folder`; fails if a temporary file is left."""
     temporary = Path(tempfile.mkdtemp(dir=folder))
     path = temporary.with_suffix(".xlsx")
-    with generation_files.load(wanted.folder.parent, wanted.folder.name) as generation:
-        made = book.make(wanted, generation, path, temporary)
+    with generation_files.load(request.folder.parent, request.folder.name) as generation:
+        result = book.make(request, generation, path, temporary)
     assert not list(temporary.iterdir())
-    return File(path, made)
+    return WorkbookFile(path, result)
 
 
-def of_world(
+def make_workbook(
     folder: Path,
     companies: Sequence[Company] = world.COMPANIES,
-    comptes: Mapping[tuple[str, str], Lines] | None = None,
+    comptes: Mapping[tuple[str, str], StatementLines] | None = None,
     plan: str = "integral",
     **changes: Any,
-) -> File:
-    """The workbook of everything in a world that is published for it."""
+) -> WorkbookFile:
+    """Publish companies and make the workbook of all of them.
+
+    Args:
+        comptes: statement lines by company; None is the statements of the HTTP tests.
+        changes: fields of ExportRequest.
+    """
     data = Path(tempfile.mkdtemp(dir=folder))
-    known = {world.WITH_STATEMENTS: world.STATEMENTS} if comptes is None else comptes
-    return make(asked(data, world.publish(data, companies, known), plan, **changes), folder)
+    statements = {world.WITH_STATEMENTS: world.STATEMENTS} if comptes is None else comptes
+    return workbook_of_request(
+        export_request(data, world.publish(data, companies, statements), plan, **changes), folder
+    )
 
 
-def rows(sheet: Any, header: int = 1) -> list[dict[str, Any]]:
-    """The rows under a header row, as dicts by heading, up to the first empty one."""
+def sheet_rows(sheet: Any, header: int = 1) -> list[dict[str, Any]]:
+    """The rows below a header row, as dicts by heading, up to the first empty row."""
     lines = sheet.iter_rows(min_row=header, values_only=True)
     titles = [title for title in next(lines) if title is not None]
-    found = []
+    table = []
     for line in lines:
         if all(value is None for value in line[: len(titles)]):
             break
-        found.append(dict(zip(titles, line, strict=False)))
-    return found
+        table.append(dict(zip(titles, line, strict=False)))
+    return table
 
 
-def cells(file: File) -> list[Cell]:
-    """Every cell of every sheet that has a value."""
+def cells_with_values(file: WorkbookFile) -> list[Cell]:
+    """The cells with a value, of all sheets."""
     return [
         cell
         for sheet in file.sheets.worksheets

@@ -1,4 +1,4 @@
-"""A shard whose values are changed by hand: its reader finds them, right or wrong."""
+"""Edits of the values of a stored shard."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -14,8 +14,8 @@ from shards.writing import lmdb_writer
 
 
 @contextmanager
-def altered(path: Path, table: bytes) -> Iterator[lmdb.Transaction]:
-    """A transaction on a table; afterwards `places` says where its values lie."""
+def edit_table(path: Path, table: bytes) -> Iterator[lmdb.Transaction]:
+    """A transaction on a table; after the block, `places` has the new positions of its values (FORMAT.md §3)."""
     with lmdb.open(str(path), subdir=False, lock=False, max_dbs=len(format.TABLES)) as env:
         with env.begin(write=True, db=env.open_db(table)) as txn:
             yield txn
@@ -27,21 +27,21 @@ def put_frame(txn: lmdb.Transaction, number: int, packed: bytes) -> None:
     """Replace a frame of the only chunk of a table."""
     starts = np.frombuffer(bytes(txn.get(format.STARTS, b"")), "<u4")
     chunk = bytes(txn.get(format.chunk_key(0), b""))
-    frames = [chunk[a:b] for a, b in pairwise([*starts.tolist(), len(chunk)])]
+    frames = [chunk[start:end] for start, end in pairwise([*starts.tolist(), len(chunk)])]
     frames[number] = packed
-    for key, value in joined(frames).items():
+    for key, value in chunk_entries(frames).items():
         txn.put(key, value)
 
 
-def joined(frames: list[bytes]) -> dict[bytes, bytes]:
-    """The entries of frames that are one chunk."""
+def chunk_entries(frames: list[bytes]) -> dict[bytes, bytes]:
+    """The entries of one chunk that has these frames."""
     lengths = np.array([len(frame) for frame in frames], np.int64)
     starts = (np.cumsum(lengths) - lengths).astype("<u4").tobytes()
     return {format.chunk_key(0): b"".join(frames), format.STARTS: starts}
 
 
 def value_places(path: Path) -> dict[tuple[bytes, bytes], tuple[int, int]]:
-    """Where each value lies in a shard: the first byte and the size, by table and key (FORMAT.md §3)."""
+    """The first byte and the size of each value of a shard, by table and key (FORMAT.md §3)."""
     with (
         lmdb.open(str(path), subdir=False, readonly=True, lock=False, max_dbs=1) as env,
         env.begin(db=env.open_db(format.META, create=False)) as txn,
@@ -51,15 +51,15 @@ def value_places(path: Path) -> dict[tuple[bytes, bytes], tuple[int, int]]:
 
 
 @contextmanager
-def written(path: Path, place: int, value: bytes) -> Iterator[None]:
-    """Other bytes at a place of a file, also for those who have it mapped, until the block ends."""
+def overwrite(path: Path, place: int, value: bytes) -> Iterator[None]:
+    """Overwrite bytes of a file within the block, also for processes that have mapped it."""
     with path.open("r+b", buffering=0) as file:
         file.seek(place)
-        was = file.read(len(value))
+        original = file.read(len(value))
         try:
             file.seek(place)
             file.write(value)
             yield
         finally:
             file.seek(place)
-            file.write(was)
+            file.write(original)

@@ -1,7 +1,6 @@
-"""Answers about companies: a page of a search and its counts (§2.2, X3), what completes a text (X4), the companies with
-a number (X6), and the record of one company with its statement lines (§2.4, E5).
+"""The answers: a page of a search (§2.2) with companies as stored JSON, counts (X3), completions of a text (X4).
 
-The company itself is stored JSON.
+`texts.csv` has the meaning of each field.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,7 +10,6 @@ from serve.contract.answers import (
     Activite,
     ActivitesComprises,
     CodePlan,
-    CoutEtSolde,
     Erreur,
     OffreSuivante,
     OutilApi,
@@ -24,7 +22,6 @@ from serve.contract.declaration import (
     AnswerObject,
     Component,
     Count,
-    DeclaredObject,
     EncodedJson,
     Keywords,
     KnownValues,
@@ -51,10 +48,10 @@ class RechercheProposee(Component):
     total: Positive
 
 
-# Of any size, where orjson has 64 bits.
+# Encoded as bytes, because an offset can exceed 64 bits, the largest integer that orjson writes.
 Offset = Annotated[bytes, EncodedJson(Count)]
 SocietesDePage = Annotated[bytes, EncodedJson(Sequence[Societe])]
-# As dictionaries, since only an answer itself leaves out the keys that are absent.
+# The proposals are dictionaries, because absent keys are left out only at the top level of an answer.
 RecherchesProposees = Annotated[
     Sequence[Mapping[str, str | int]], EncodedJson(Sequence[RechercheProposee])
 ]
@@ -87,7 +84,7 @@ class Recherche(AnswerObject):
 
     def companies(self) -> list[dict[str, Any]]:
         """The companies of the page, decoded."""
-        return record.companies(self.societes[1:-1])
+        return record.companies(self.societes[1:-1])  # without the brackets of the array
 
 
 class RechercheRefusee(Recherche):
@@ -158,90 +155,3 @@ class Suggestions(AnswerObject):
 
 class SuggestionsRefusees(Suggestions):
     erreur: Erreur
-
-
-class SocieteNumerotee(SocieteNommee):
-    """Its identifier is as the register writes it."""
-
-
-TypeNumero = Annotated[str, KnownValues(("immatriculation", "tva", "siret", "lei"))]
-
-
-class Identification(AnswerObject):
-    type: TypeNumero
-    candidats: Sequence[SocieteNumerotee]
-
-
-class IdentificationRefusee(Identification):
-    erreur: Erreur
-
-
-EtatFinancier = Annotated[str, KnownValues(record.ETATS)]
-
-
-class LigneComptes(Component):
-    etat: EtatFinancier
-    code: str | None
-    libelle: str
-    valeur: float | None
-    devise: str | None
-    exercice: int
-    ordre: int | None
-
-
-class _CompanyKey(DeclaredObject):
-    """The company of a line."""
-
-    iso2: str
-    id: str
-
-
-class LigneComptesExportee(LigneComptes, _CompanyKey):
-    """The fields of the key come first."""
-
-
-class Droits(Component):
-    etats_financiers: bool
-    coordonnees: bool
-
-
-SocieteDeFiche = Annotated[bytes, EncodedJson(Societe)]
-Comptes = Annotated[bytes, EncodedJson(Sequence[LigneComptes])]
-
-
-class Fiche(AnswerObject):
-    societe: SocieteDeFiche
-    plan: CodePlan
-    comptes: Comptes | AbsentKey = ABSENT
-    comptes_message: str | AbsentKey = ABSENT
-    droits: Droits
-    offre_suivante: OffreSuivante
-    plan_souscrit: CodePlan | AbsentKey = ABSENT
-    outil_api: OutilApi | AbsentKey = ABSENT
-
-    def company(self) -> dict[str, Any]:
-        """The identity, decoded."""
-        return record.company(self.societe)
-
-    def lines(self) -> list[dict[str, Any]]:
-        """The statement lines, decoded; none where they are not part of the answer."""
-        return record.lines(self.comptes or None)
-
-
-class FicheRefusee(Fiche):
-    erreur: Erreur
-
-
-class FicheIndisponible(Component):
-    erreur: Erreur
-    societe: Societe
-    plan: CodePlan
-    comptes_message: str
-    droits: Droits
-    offre_suivante: OffreSuivante
-    plan_souscrit: CodePlan | AbsentKey = ABSENT
-    outil_api: OutilApi | AbsentKey = ABSENT
-
-
-class FicheEpuisee(FicheIndisponible):
-    credits: CoutEtSolde

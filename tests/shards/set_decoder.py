@@ -1,4 +1,4 @@
-"""Row sets read by FORMAT.md §8, slowly and by nothing of the code that writes or searches them."""
+"""A slow decoder of row sets, written from FORMAT.md §8 without the code that writes or searches them."""
 
 import struct
 from typing import NamedTuple
@@ -8,7 +8,7 @@ from shards.query import ORDERS
 
 
 class UnpackedSet(NamedTuple):
-    """A row set: its size, its rows (None: not stored), its heads by order (None: none)."""
+    """A row set: its size, its rows (None if they are not stored), its heads by order (None if it has no heads)."""
 
     size: int
     rows: list[int] | None
@@ -16,27 +16,30 @@ class UnpackedSet(NamedTuple):
 
 
 def unpack(packed: bytes) -> UnpackedSet:
-    """The set that these bytes encode."""
+    """The size, the rows and the heads of the row set that these bytes encode, read as FORMAT.md describes them.
+
+    The rows are None if only their count is stored, the heads None if the set has none.
+    """
     kind, size = struct.unpack_from("<II", packed)
     heads, start = None, 8
     if kind & format.HEADED:
-        flat = struct.unpack_from(f"<{len(ORDERS) * format.HEAD_ROWS}I", packed, start)
+        head_rows = struct.unpack_from(f"<{len(ORDERS) * format.HEAD_ROWS}I", packed, start)
         heads = [
-            list(flat[n * format.HEAD_ROWS : (n + 1) * format.HEAD_ROWS])
-            for n in range(len(ORDERS))
+            list(head_rows[order * format.HEAD_ROWS : (order + 1) * format.HEAD_ROWS])
+            for order in range(len(ORDERS))
         ]
-        start += 4 * len(flat)
+        start += 4 * len(head_rows)
     if kind == format.COUNTED:
         return UnpackedSet(size, None, heads)
     body = packed[start:]
     if kind & ~format.HEADED == format.BITS:
         rows = [row for row in range(8 * len(body)) if body[row >> 3] >> (row & 7) & 1]
     elif kind & ~format.HEADED == format.GAPS:
-        rows, place = [], 0
+        rows, row = [], 0
         for gap in body:
-            place += gap
+            row += gap
             if gap != format.FURTHER and len(rows) < size:
-                rows.append(place)
+                rows.append(row)
     else:
         rows = list(struct.unpack_from(f"<{size}I", body))
     return UnpackedSet(size, rows, heads)
