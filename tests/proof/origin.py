@@ -21,7 +21,7 @@ FAULTS: Final = (
 )  # fmt: skip
 _RANGE: Final = re.compile(r"bytes=(\d+)-")
 _SLOW_PIECES: Final = 8  # the pieces of a body that is sent slowly
-_SLOW_SECONDS: Final = 0.02  # the pause after each piece
+_SLOW_SECONDS: Final = 0.02  # the pause after each piece, and before an alarm
 
 
 class Origin:
@@ -66,6 +66,9 @@ class Origin:
             if alarm:
                 self.alarm = None
         if alarm:
+            time.sleep(
+                _SLOW_SECONDS
+            )  # a client on a quiet machine also needs time to store the bytes
             alarm[1]()
 
 
