@@ -21,6 +21,7 @@ is computed if the form has at least one part and no element of the line itself;
 computed. A missing part is a blank box, which counts as zero.
 """
 
+import re
 import zipfile
 import zlib
 from collections import Counter
@@ -57,6 +58,7 @@ from shards.codec.record import ETATS
 
 _DEEPEST: Final = 3  # nested zips at most, since a zip can contain itself; Bolagsverket has two
 _BROKEN: Final = (*packing.BROKEN, OSError)  # what reading a damaged file raises
+_WHOLE_NUMBER: Final = re.compile(r"([0-9]+)(?:\.0)?")  # `.0` if a program has stored it as a float
 # Reasons to reject accounts, and names of counts, in the report.
 NO_NUMBER: Final = "numéro de société absent"
 NO_CLOSING: Final = "date de clôture absente"
@@ -255,15 +257,16 @@ def amount_fact(element: str, day: date, value: float, currency: str | None) -> 
 def padded_number(value: Any, width: int) -> str | None:
     """A published company number of `width` digits, without blanks and with its leading zeros.
 
-    The result is None if `value` is empty, or is neither a text nor an integer.
+    The result is None if `value` is empty, or is not a text or a number.
 
-    >>> padded_number(16250110, 9), padded_number(" 016 250 128", 9), padded_number([1], 9)
+    >>> padded_number(16250110.0, 9), padded_number(" 016 250 128", 9), padded_number([1], 9)
     ('016250110', '016250128', None)
     """
-    if not value or isinstance(value, bool) or not isinstance(value, str | int):
+    if not value or isinstance(value, bool | list | dict):
         return None
     text = "".join(str(value).split())
-    return text.zfill(width) if text.isdecimal() else text or None
+    number = _WHOLE_NUMBER.fullmatch(text)
+    return number[1].zfill(width) if number else text or None
 
 
 def parse_number(value: str | float | None) -> float | None:

@@ -312,7 +312,18 @@ def test_an_amount_without_a_currency_is_left_out_and_counted(tmp_path: Path) ->
 
 @pytest.mark.parametrize(
     ("published", "number"),
-    [(16250110, "016250110"), ("16250110", "016250110"), (" 016 250 110", "016250110"), ("", None)],
+    [
+        (16250110, "016250110"),
+        (16250110.0, "016250110"),
+        ("16250110", "016250110"),
+        ("16250110.0", "016250110"),
+        (" 016 250 110", "016250110"),
+        ("", None),
+        ("  ", None),
+        ([16250110], None),
+        ({"siren": 16250110}, None),
+        (True, None),
+    ],
 )
 def test_a_published_number_has_its_leading_zeros_and_no_blanks(
     published: object, number: str | None
