@@ -83,12 +83,12 @@ $(KEYS): | $(BUILT)
 
 # -- tests --------------------------------------------------------------------------------
 
-# tests/tiers.py assigns the tests to three tiers. The times were measured on 2 quiet cores on 26 November 2026. After
+# tests/tiers.py assigns the tests to three tiers. The times were measured on 2 quiet cores on 30 November 2026. After
 # `time make quick` on a quiet machine, write the new time here.
-quick: $(READY) ## tests of values and files in memory, for use while editing (59 s)
+quick: $(READY) ## tests of values and files in memory, for use while editing (80 s)
 	@$(IN_MEMORY) $(PY) -m pytest $(BUSY) -m "not server and not long and not outside and not slow and not judge"
 
-check: lint types layers ## lint, types, layers, and all tests except long ones, those of other programs, proofs (150 s)
+check: lint types layers ## lint, types, layers, and all tests except long ones, those of other programs, proofs (170 s)
 	@$(IN_MEMORY) $(PY) -m pytest $(WAITING) -m "not long and not outside and not slow and not judge"
 
 test: $(READY) ## all but judges and proofs (ALSO="-m slow": proofs); HYPOTHESIS_PROFILE=thorough: 10 times the examples
