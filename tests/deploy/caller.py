@@ -24,15 +24,12 @@ async def call(address: str, paths: list[str]) -> Readers:
     """Request the paths until SIGTERM; return the readers with their counts."""
     readers = Readers(address, paths, fault_of)
     signalled = asyncio.Event()
-
-    def stop() -> None:
-        readers.stop()
-        signalled.set()
-
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop)
-    await readers.run(CONNECTIONS)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, signalled.set)
+    reading = asyncio.create_task(readers.run(CONNECTIONS))
     # The readers end before the signal if there are many faults, and a pipe may not hold the output until it is read.
     await signalled.wait()
+    readers.stop()
+    await reading
     return readers
 
 

@@ -66,9 +66,8 @@ class Origin:
             if alarm:
                 self.alarm = None
         if alarm:
-            time.sleep(
-                _SLOW_SECONDS
-            )  # a client on a quiet machine also needs time to store the bytes
+            # On a fast machine all bytes of a file are sent before the client stores the first of them.
+            time.sleep(_SLOW_SECONDS)
             alarm[1]()
 
 
