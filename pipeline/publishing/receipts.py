@@ -18,7 +18,7 @@ a build keeps as published (`--pays`) are compared in the same way.
 import shutil
 import tempfile
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Final
@@ -71,16 +71,26 @@ def open_workdir(out: Path) -> Iterator[WorkFolder]:
         done = folder / "done"
         done.mkdir(parents=True, exist_ok=True)
         for old_folder in folder.glob("work-*"):
-            shutil.rmtree(old_folder)
+            _remove(old_folder, out)
         work = Path(tempfile.mkdtemp(prefix="work-", dir=folder))
         try:
             yield WorkFolder(done, work)
-        except BaseException:  # the finished countries stay for the next build
-            shutil.rmtree(work)
-            if not any(done.iterdir()):
-                shutil.rmtree(folder)
+        except BaseException:
+            _remove(work, out)
+            with suppress(OSError):  # not empty: the finished countries stay for the next build
+                done.rmdir()
+                folder.rmdir()
             raise
-        shutil.rmtree(folder)
+        _remove(folder, out)
+
+
+def _remove(folder: Path, out: Path) -> None:
+    """Remove a folder in which a worker of a cluster can still write, for example after its scheduler has died.
+
+    The folder is renamed first. So the worker finds no file there any more, and it can finish no country later.
+    """
+    staged = tempfile.mkdtemp(prefix=atomic_files.STAGED, dir=out)
+    shutil.rmtree(folder.rename(staged))
 
 
 # -- the task of a country -----------------------------------------------------------
