@@ -76,9 +76,10 @@ def open_workdir(out: Path) -> Iterator[WorkFolder]:
         try:
             yield WorkFolder(done, work)
         except BaseException:
-            _remove(work, out)
-            with suppress(OSError):  # not empty: the finished countries stay for the next build
-                done.rmdir()
+            # An error here must not replace that of the build; the next build removes what stays.
+            with suppress(OSError):
+                _remove(work, out)
+                done.rmdir()  # fails if it has finished countries, which stay for the next build
                 folder.rmdir()
             raise
         _remove(folder, out)
@@ -87,10 +88,10 @@ def open_workdir(out: Path) -> Iterator[WorkFolder]:
 def _remove(folder: Path, out: Path) -> None:
     """Remove a folder in which a worker of a cluster can still write, for example after its scheduler has died.
 
-    The folder is renamed first. So the worker finds no file there any more, and it can finish no country later.
+    The folder is renamed first. So the worker finds no file there any more, and it can finish no country later. The
+    next build removes what cannot be removed, for example because the worker deletes the same files.
     """
-    staged = tempfile.mkdtemp(prefix=atomic_files.STAGED, dir=out)
-    shutil.rmtree(folder.rename(staged))
+    shutil.rmtree(folder.rename(out / f"{atomic_files.STAGED}{folder.name}"), ignore_errors=True)
 
 
 # -- the task of a country -----------------------------------------------------------
