@@ -113,6 +113,7 @@ class LmdbFile:
         self._readers_checked_at = time.monotonic()
         self._size = 0  # the bytes of the file when last seen: LMDB never makes the file smaller
         self._env: lmdb.Environment | None = None
+        self._is_lost = False  # a fault closed the file, and it could not be opened again yet
         self._write_lock: WriteLock | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -130,6 +131,8 @@ class LmdbFile:
         """
         with self._lock:
             try:
+                if self._is_lost:
+                    self._open()
                 return self._run(operation)
             except lmdb.ReadersFullError:  # free the slots of dead processes, and read again below
                 self._open_environment().reader_check()
@@ -194,7 +197,8 @@ class LmdbFile:
             if isinstance(error, lmdb.MapFullError):  # the file is full, but usable
                 return
             self._shut()
-            # If the file cannot be reopened now, the next group of operations tries again.
+            # If the file cannot be reopened now, the next read or group of operations tries again.
+            self._is_lost = True
             with contextlib.suppress(lmdb.Error, OSError):
                 self._open()
 
@@ -211,6 +215,7 @@ class LmdbFile:
     def close(self) -> None:
         """Close the file after the read that is under way."""
         with self._lock:
+            self._is_lost = False
             self._shut()
 
     def _shut(self) -> None:
@@ -234,6 +239,7 @@ class LmdbFile:
             self._size = self._path.stat().st_size
             _migrate_if_old(self._env, self._write_lock)
             _check_version(self._env, self._path)
+            self._is_lost = False
         except BaseException:
             self._shut()
             raise

@@ -101,7 +101,7 @@ def test_reopening_is_tried_again_at_each_group(
     with monkeypatch.context() as patch:
         patch.setattr("lmdb.open", _fail_to_open)
         errors = [store.take("a_", 9, NOON).exception() for _ in range(2)]
-        with pytest.raises(StoreUnavailable, match="not open"):
+        with pytest.raises(StoreUnavailable, match="mdb_env_open"):
             store.usage("a_", PLANS["free"], NOON).result()
 
     # A group that meets a closed file opens it for the next group.
@@ -111,6 +111,26 @@ def test_reopening_is_tried_again_at_each_group(
     assert all(isinstance(outcome, StoreUnavailable) for outcome in errors)
     assert next_meter.used == 2
     store.close()
+
+
+def test_a_read_opens_a_file_that_could_not_be_reopened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """R3: the request of a customer begins with a read of the key, so no write may be necessary before it"""
+    store = LmdbStore(tmp_path)
+    store.take("a_", 9, NOON).result()
+    make_writes_fail(store._file, lmdb.PanicError("mdb_txn_begin"))
+    with monkeypatch.context() as patch:
+        patch.setattr("lmdb.open", _fail_to_open)
+        assert isinstance(store.take("a_", 9, NOON).exception(), StoreUnavailable)
+
+    used_calls = store.usage("a_", PLANS["free"], NOON).result().calls.used
+    next_meter = store.take("a_", 9, NOON).result()
+    store.close()
+
+    assert (used_calls, next_meter.used) == (1, 2)
+    with pytest.raises(StoreUnavailable, match="not open"):
+        store.usage("a_", PLANS["free"], NOON).result()
 
 
 def _fail_to_open(*_: object, **__: object) -> lmdb.Environment:
