@@ -99,9 +99,8 @@ def _check_all(shards: Sequence[Shard], jobs: int, done: Callable[[], object]) -
         return
     largest_first = sorted(shards, key=lambda shard: -shard.rows)
     with ProcessPoolExecutor(jobs, get_context("spawn")) as pool:
-        results = pool.map(_check_file, [shard.path for shard in largest_first])
         try:
-            for _ in results:
+            for _ in pool.map(_check_file, [shard.path for shard in largest_first]):
                 done()
         except BrokenProcessPool as error:
             raise GenerationError(
