@@ -341,12 +341,12 @@ def test_a_command_that_fails_ends_the_run_with_its_errors() -> None:
 
 
 def test_the_memory_of_a_command_includes_its_descendants() -> None:
-    work = "import subprocess, sys, time; x = bytearray(60_000_000); time.sleep(0.5)"
+    work = "import subprocess, sys, time; x = bytearray(60_000_000); time.sleep(2)"
     nested = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {work!r}])"
 
     cost = run([sys.executable, "-c", nested])
 
-    assert cost.seconds > 0.5
+    assert cost.seconds > 2
     assert cost.peak > 60_000_000
 
 

@@ -1,5 +1,6 @@
-"""Call a server continuously, on kept and new connections, until SIGTERM; then print the number of answers and the
-faults.
+"""Call a server continuously, on kept and new connections, until SIGTERM.
+
+After the first answer the line STARTED is printed; at the end, the number of answers and the faults.
 
 python -m tests.deploy.caller http://127.0.0.1:8080 /api/v1/pays …
 """
@@ -13,6 +14,7 @@ import orjson
 from tests.proof.reading import Readers, Response
 
 CONNECTIONS = 4  # simultaneous readers
+STARTED = "started\n"
 
 
 def fault_of(response: Response) -> str | None:
@@ -26,6 +28,10 @@ async def call(address: str, paths: list[str]) -> Readers:
     signalled = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, signalled.set)
     reading = asyncio.create_task(readers.run(CONNECTIONS))
+    while not readers.answers:
+        await asyncio.sleep(0.01)
+    sys.stdout.write(STARTED)
+    sys.stdout.flush()
     # The readers end before the signal if there are many faults, and a pipe may not hold the output until it is read.
     await signalled.wait()
     readers.stop()

@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -144,9 +144,10 @@ def _find_leader(process: "subprocess.Popen[bytes]") -> int:
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:
         for pid in children.read_text().split():
-            command = Path(f"/proc/{pid}/cmdline").read_bytes()
-            if command.startswith(b"/usr/lib/systemd/systemd\0"):
-                return int(pid)
+            with suppress(OSError):  # the process has ended
+                command = Path(f"/proc/{pid}/cmdline").read_bytes()
+                if command.startswith(b"/usr/lib/systemd/systemd\0"):
+                    return int(pid)
         time.sleep(0.1)
     process.terminate()
     output = process.communicate()[0].decode(errors="replace")

@@ -18,7 +18,9 @@ from shards.format import FORMAT_VERSION
 from tests import ROOT
 from tests.bench.synth import writer
 from tests.bench.synth.writer import SynthOptions
+from tests.deploy.caller import STARTED
 from tests.deploy.host import Host, shell_blocks
+from tests.proof.tools import next_line
 from tests.serve.processes import eventually
 
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(1500)]
@@ -58,7 +60,8 @@ def test_a_server_is_replaced_over_a_change_of_format_and_back(installed: Host) 
     with _continuous_calls(installed) as calls:
         installed.run(backup + install + name_version, seconds=600)
         installed.run(build.format(NEWER), seconds=200)
-        ready_of_old_server = orjson.loads(installed.run(f"sleep 2; curl --silent --fail {READY}"))
+        is_refused = eventually(lambda: _ready(installed)["refusee"] is not None)
+        ready_of_old_server = _ready(installed)
         trial_output = installed.run(f"VERSION={NEWER}\n{trial}")
         installed.run(restart)
         output_after_upgrade = installed.run(check)
@@ -69,6 +72,7 @@ def test_a_server_is_replaced_over_a_change_of_format_and_back(installed: Host) 
 
     # pytest -s shows this line.
     sys.stdout.write(f"[{calls['answers']} answers, {len(calls['faults'])} lost] ")
+    assert is_refused
     assert ready_of_old_server["generation"] == old_generation
     assert ready_of_old_server["refusee"] == new_generation != old_generation
     assert new_generation in trial_output
@@ -108,11 +112,12 @@ def test_connections_wait_while_a_version_starts(installed: Host) -> None:
     """systemd tries to start a version that is not installed, until version.env names the old version"""
     with _continuous_calls(installed) as calls:
         installed.run("echo VERSION=0.0.0 > /etc/societes/version.env; systemctl restart societes")
-        starts = installed.run("sleep 4; systemctl show --property=NRestarts --value societes")
+        restarts = "systemctl show --property=NRestarts --value societes"
+        has_restarted = eventually(lambda: int(installed.run(restarts)) >= 2)
         installed.run(_set_variables(shell_blocks("UPGRADE.md", "Back")[0], OLD=VERSION))
         installed.run("systemctl restart societes; sleep 1")
 
-    assert int(starts) >= 2
+    assert has_restarted
     assert calls["faults"] == []
 
 
@@ -162,7 +167,12 @@ def _replace(content: bytes, old: str, new: str) -> bytes:
 
 def _generation(host: Host) -> str:
     """The name of the generation that the server of the host serves."""
-    return str(orjson.loads(host.run(f"curl --silent --fail {READY}"))["generation"])
+    return str(_ready(host)["generation"])
+
+
+def _ready(host: Host) -> dict[str, Any]:
+    """The answer of the server of the host to /readyz."""
+    return dict(orjson.loads(host.run(f"curl --silent --fail {READY}")))
 
 
 def _set_variables(script: str, **variables: str) -> str:
@@ -174,13 +184,15 @@ def _set_variables(script: str, **variables: str) -> str:
 def _continuous_calls(host: Host) -> Iterator[dict[str, Any]]:
     """Call the server from another process, again and again, during the block.
 
-    The block receives an empty dict, which gets the number of `answers` and the list of `faults` when the block ends.
+    The block begins after the first answer. It receives an empty dict, which gets the number of `answers` and the list
+    of `faults` when the block ends.
     """
     caller = [sys.executable, "-m", "tests.deploy.caller", READY.rpartition("/")[0], *PATHS]
     command = [*host.namespace_command(), *caller]
     figures: dict[str, Any] = {}
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) as process:
+    with subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE) as process:
         try:
+            assert next_line(process, 120) == STARTED
             yield figures
         finally:
             process.terminate()

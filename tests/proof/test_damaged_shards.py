@@ -92,11 +92,13 @@ async def _flip_bits(path: Path, readers: Readers) -> None:
     readers_task = asyncio.create_task(readers.run(8))
     with path.open("r+b", buffering=0) as file:
         size = path.stat().st_size
-        for _ in range(DAMAGES):
+        for number in range(DAMAGES):
             position = chance.randrange(size)
             byte = os.pread(file.fileno(), 1, position)[0] ^ 1 << chance.randrange(8)
             os.pwrite(file.fileno(), bytes([byte]), position)
             await asyncio.sleep(0.002)
+            while readers.answers < number // 4 and not readers.faults:
+                await asyncio.sleep(0.002)
     readers.stop()
     await readers_task
 

@@ -162,12 +162,13 @@ def test_failing_writes_and_syncs_never_give_a_false_acknowledgement(tmp_path: P
     fiu_run = need("fiu-run", "fiu-utils")
     command = [sys.executable, "-m", "tests.proof.writer", str(tmp_path / "state"), "3", "3000"]
     with subprocess.Popen(
-        [fiu_run, "-x", *command], cwd=ROOT, text=True, stdout=subprocess.PIPE
-    ) as writer:
+        [fiu_run, "-x", *command, "--wait"], cwd=ROOT, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as writer:  # fmt: skip
         first_line = next_line(writer, WAIT_S)  # faults start only after Python has started
         writer_pid = _child(writer.pid)
         _set_faults(writer_pid, *FAULTS)
         try:
+            # `communicate` closes the standard input, and the writer goes on.
             lines = [first_line, *writer.communicate(timeout=120)[0].splitlines()]
         finally:
             writer.kill()

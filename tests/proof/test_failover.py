@@ -210,7 +210,7 @@ def _create_customer(server: Server) -> Customer:
 
 
 class SearchLoad:
-    """Threads that search with a key until `end`; the times and statuses of all answers."""
+    """Threads that search with a key until `end`; the times of all searches, and the statuses of their answers."""
 
     def __init__(self, address: str, customer: Customer) -> None:
         """Start the threads, each of which searches with the key of `customer`."""
@@ -220,8 +220,9 @@ class SearchLoad:
         def search() -> None:
             """Search until the end; after an error, wait 50 ms before the next search."""
             while not self._ended.is_set():
+                start = time.monotonic()
                 status, _ = ask(address, SEARCH, customer.headers)
-                self.answers.append((time.monotonic(), status))
+                self.answers.append((start, status))
                 time.sleep(0.0 if status == 200 else 0.05)
 
         self._threads = [threading.Thread(target=search) for _ in range(THREADS)]
@@ -235,7 +236,7 @@ class SearchLoad:
             thread.join()
 
     def count(self, status: int, since: float = 0.0, until: float = float("inf")) -> int:
-        """The number of answers with a status in a span of time."""
+        """The number of searches in a span of time whose answers have a status."""
         return sum(
             answer_status == status and since <= moment < until
             for moment, answer_status in self.answers

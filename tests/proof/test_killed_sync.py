@@ -21,7 +21,7 @@ from tests.world import company, publish
 STRIDE: Final = int(os.environ.get("PROOF_STRIDE", "2003"))
 COMPANIES: Final = (company("EE", "1", "Ännchen OÜ"), company("UK", "1", "'A' Rated & Co"))
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(200 + 40_000 // STRIDE)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(600 + 40_000 // STRIDE)]
 
 
 @pytest.fixture

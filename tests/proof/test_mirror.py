@@ -133,11 +133,13 @@ def test_a_mirror_shows_whole_generations_only_and_ends_on_the_newest(tmp_path: 
             for number in range(1, ROUNDS + 1):
                 if chance.random() < KILLED:
                     origin.alarm = (origin.sent + chance.randrange(400_000), mirror.kill)
+                if number == ROUNDS:  # so that no kill comes after the last round
+                    origin.alarm = None
                 _wait_for(partial(_publishes, data, names[-1]), mirror, names[-1])
                 whole_bytes += generation_files.read_manifest(data / names[-1]).size
                 if number < ROUNDS:
                     names.append(builder.publish(number))
-            origin.faulty, origin.alarm = 0.0, None
+            origin.faulty = 0.0
             _wait_for(lambda: not (data / ".mirror").exists(), mirror, "cleaned up")
         finally:
             status = mirror.stop()

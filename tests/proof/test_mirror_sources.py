@@ -25,7 +25,7 @@ from tests.serve.nginx import PASSWORD, USER, configure, run_nginx
 from tests.serve.processes import ROOT, eventually, read_line, server_process, stop
 from tests.world import company, publish
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_200)]
 
 ROUNDS: Final = int(os.environ.get("PROOF_ROUNDS", "60")) // 10  # syncs of the failing bucket
 PART_BYTES: Final = 100_000  # bytes of a file that an interrupted round leaves

@@ -11,7 +11,7 @@ from shards.generations import generation_files, pointer
 from tests import ROOT
 from tests.proof.tools import WAIT_S, mount_disk, need
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_200)]
 
 RAW = ROOT / "seeds" / "raw"
 SOURCES = {"no-enheter": RAW / "no" / "enheter_6.json", "ie-cro": RAW / "ie" / "companies.csv"}

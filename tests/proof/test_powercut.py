@@ -20,7 +20,7 @@ from tests.proof.powercut import Ack, Disk, Event, Link
 from tests.proof.tools import need, next_line
 from tests.proof.writer import ACCOUNTS, COST, account_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(1_200)]
 
 COMPANIES = 400  # companies that the writer charges
 IMAGES = 2_000  # power cuts, each of which gives an image of the file

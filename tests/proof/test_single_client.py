@@ -40,7 +40,10 @@ def test_one_client_leaves_processor_time_to_others(
     """R14, with the limits as shipped"""
     server, callers = served
 
-    alone, during, busy_processors, statuses = single_client.measure(name, server, callers, 2.0)
+    for _ in range(3):  # other work on the machine may delay the searches of a try
+        alone, during, busy_processors, statuses = single_client.measure(name, server, callers, 2.0)
+        if during.number > 5:
+            break
 
     assert busy_processors < MOST_BUSY, (alone, during, statuses)
     assert not [status for status in statuses if status.startswith("5")]

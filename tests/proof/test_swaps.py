@@ -34,7 +34,7 @@ EXPORTED = 1_000  # companies, so that an export takes longer than a switch
 # Settings that lift the limits by the minute.
 HIGH_LIMITS = "[debit]\nvisiteur = 100000000\nvisiteur_jour = 100000000\nlistes = 100000000\nsimultanes = 100000000\n"
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(200 + SWAPS * 5 + READS // 300)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(200 + SWAPS * 15 + READS // 300)]
 
 PLANS = load()
 PATHS = ("/api/v1/societes?tri=nom&pays=EE", "/api/v1/pays", "/api/v1/societes?q=nuit&tri=recent")
@@ -135,7 +135,7 @@ async def _publish_generations(
 
 async def _wait_for_generation(address: str, generation: str) -> None:
     """Wait until the server serves a generation."""
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(120):  # the process that reads ahead has the lowest priority
         while True:
             _, body = await asyncio.to_thread(ask, address, "/readyz")
             if orjson.loads(body).get("generation") == generation:

@@ -1,8 +1,9 @@
 """A program whose crashes are simulated: it charges companies and prints the acknowledgements.
 
-`python -m tests.proof.writer STATE SEED COUNT [--no-sync]` charges COUNT different companies, 5 credits and a call
-each, to three accounts, in groups of random size. It prints `ack 7` once the store has acknowledged company 7, and
+`python -m tests.proof.writer STATE SEED COUNT [--no-sync] [--wait]` charges COUNT different companies, 5 credits and a
+call each, to three accounts, in groups of random size. It prints `ack 7` once the store has acknowledged company 7, and
 `fail 7` once the store has refused it. `--no-sync` opens the store without syncs, an error that the proof must detect.
+With `--wait` it waits after its first group for a line or the end of its standard input.
 """
 
 import os
@@ -24,7 +25,7 @@ COST: Final = 5  # credits of a company
 ACCOUNTS: Final = ("a", "b", "c")
 
 
-def main(state: Path, seed: int, count: int, *, sync: bool) -> None:
+def main(state: Path, seed: int, count: int, *, sync: bool, wait: bool) -> None:
     """Charge `count` companies in groups of one to eight; print "ack" or "fail" and the number of each company."""
     if not sync:
         _disable_sync()
@@ -49,6 +50,8 @@ def main(state: Path, seed: int, count: int, *, sync: bool) -> None:
             assert charge
             assert charge.outcome == "charged"
             os.write(1, f"ack {company}\n".encode())
+        if wait and next_company == 0:
+            sys.stdin.readline()
         next_company = group.stop
     store.close()
 
@@ -70,4 +73,7 @@ def _disable_sync() -> None:
 
 
 if __name__ == "__main__":
-    main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]), sync="--no-sync" not in sys.argv)
+    main(
+        Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]),
+        sync="--no-sync" not in sys.argv, wait="--wait" in sys.argv,
+    )  # fmt: skip

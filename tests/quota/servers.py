@@ -1,5 +1,6 @@
 """Real Redis and Valkey servers, which a test can kill and start again on the same files."""
 
+import os
 import shutil
 import signal
 import socket
@@ -25,6 +26,7 @@ KINDS: Final = ("redis", "valkey")
 ATTEMPTS: Final = 5
 # Options with which a server writes to disk before it acknowledges (`appendfsync always`).
 SYNCED: Final = ("--appendonly", "yes", "--appendfsync", "always")
+_MEMORY: Final = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 class Server:
@@ -99,8 +101,12 @@ class Server:
 
 @contextmanager
 def running(kind: str, *options: str) -> Iterator[Server]:
-    """A server with empty files; both are removed at the end."""
-    folder = Path(tempfile.mkdtemp(prefix="centre-"))
+    """A server with empty files; both are removed at the end.
+
+    The files are in memory if possible, since only processes are killed, and a slow disk is longer silent than a store
+    waits for an answer.
+    """
+    folder = Path(tempfile.mkdtemp(prefix="centre-", dir=_MEMORY))
     server = Server(kind, folder, options or SYNCED)
     try:
         server.start()

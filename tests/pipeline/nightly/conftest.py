@@ -14,9 +14,10 @@ from tests.pipeline.nightly.test_nightly import IE_NAME, IE_ZIP, run_night, writ
 
 @pytest.fixture(autouse=True)
 def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let a download try twice, with a millisecond between the attempts."""
+    """Let a download try twice, with a millisecond between the attempts, and no line of progress before an hour."""
     monkeypatch.setattr("shards.mirror.download._FIRST_SECONDS", 0.001)
     monkeypatch.setattr("shards.mirror.download.TRIES", 2)
+    monkeypatch.setattr("pipeline.nightly.command._SECONDS_BETWEEN_LINES", 3_600)
 
 
 @pytest.fixture(scope="session")

@@ -254,10 +254,10 @@ def test_the_wait_is_as_long_as_the_server_asks(tmp_path: Path, server: Register
 
 def test_a_silent_server_is_requested_again(tmp_path: Path, server: RegisterServer) -> None:
     server.publish(
-        f"/{EE_NAME}", EE_ZIP, responders.pause_between_chunks(2.0), responders.follow_rfc9110
+        f"/{EE_NAME}", EE_ZIP, responders.pause_between_chunks(10.0), responders.follow_rfc9110
     )
 
-    file = fetch_one(tmp_path, replace(settings(server), silence=0.3))
+    file = fetch_one(tmp_path, replace(settings(server), silence=2))
 
     assert file.result == "nouveau"
     assert len(server.requests) == 2

@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta, tzinfo
 from pathlib import Path
@@ -420,6 +421,7 @@ def test_two_runs_exclude_each_other(tmp_path: Path, server: RegisterServer) -> 
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.DEVNULL) as first:
         while not (tmp_path / "work" / ".lock").exists():
             assert first.poll() is None
+            time.sleep(0.01)
         second = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
         first.kill()
 
@@ -489,7 +491,7 @@ def test_a_killed_run_has_the_same_result_when_it_is_repeated(
     undisturbed = tmp_path / "undisturbed" / "nightly.toml"
     undisturbed.parent.mkdir()
     undisturbed.write_text(config.read_text())
-    kill_arguments = ["-m", "tests.pipeline.nightly.kill_at", module, function, moment]
+    kill_arguments = ["-m", "tests.pipeline.kill_at", module, function, moment]
 
     killed_run = subprocess.run(
         [sys.executable, *kill_arguments, "nightly", str(config)], cwd=ROOT, check=False

@@ -1,5 +1,6 @@
 """A build on a Dask cluster gives the bytes of a local build, even if workers die."""
 
+import glob
 import shutil
 import signal
 import threading
@@ -84,15 +85,23 @@ def test_the_countries_of_a_killed_worker_are_built_again(tmp_path: Path, dask: 
     run_build(tmp_path, source, max_rejected=0.5, cluster=dask.address)
 
     killer.join()
-    assert dask.workers[0].wait() == -signal.SIGKILL
+    assert dask.workers[0].wait(timeout=60) == -signal.SIGKILL
     assert bytes_by_file(tmp_path / "data") == files_of_local_build(tmp_path, source)
 
 
 def kill_worker_during_build(data: Path, dask: Dask) -> None:
-    """Kill the first worker once two `.run` files exist, while both workers build a country."""
-    while len(list(data.glob(".building/work-*/*/*.run"))) < 2:
-        time.sleep(0.002)
+    """Kill the first worker while both workers build a country."""
+    wait_for_run(data)
     dask.workers[0].kill()
+
+
+def wait_for_run(data: Path) -> None:
+    """Wait until a worker has written a `.run` file of an unfinished country; fail after a minute."""
+    deadline = time.monotonic() + 60
+    pattern = f"{data}/.building/work-*/*/*.run"
+    while not glob.glob(pattern):  # noqa: PTH207 - `Path.glob` fails if a folder is removed meanwhile
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
 
 
 @pytest.mark.slow
@@ -121,8 +130,7 @@ def test_a_build_that_loses_its_scheduler_fails_and_keeps_the_published_generati
 
 def kill_scheduler_during_build(data: Path, dask: Dask) -> None:
     """Kill the scheduler as soon as a worker has written a `.run` file of a country."""
-    while not list(data.glob(".building/work-*/*/*.run")):
-        time.sleep(0.002)
+    wait_for_run(data)
     dask.scheduler_process.kill()
 
 

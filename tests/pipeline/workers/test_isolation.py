@@ -59,9 +59,9 @@ def sleep(seconds: float) -> None:
 
 
 def write_slowly(path: Path) -> str:
-    """Write 128 KiB every half second, for four seconds: longer than the limit, but each write is progress."""
+    """Write 128 KiB every half second, for five seconds: longer than the limit, but each write is progress."""
     with path.open("wb", buffering=0) as file:
-        for _ in range(8):
+        for _ in range(10):
             time.sleep(0.5)
             file.write(bytes(1 << 17))
     return "written"
@@ -122,7 +122,7 @@ def test_a_process_that_reads_and_writes_nothing_is_ended(
 
 
 def test_a_process_that_writes_slowly_is_not_ended(tmp_path: Path) -> None:
-    assert isolation.call(Limits(1 << 32, 2.5), write_slowly, tmp_path / "out") == "written"
+    assert isolation.call(Limits(1 << 32, 4.0), write_slowly, tmp_path / "out") == "written"
 
 
 def test_a_process_that_dies_can_write_no_core_file() -> None:

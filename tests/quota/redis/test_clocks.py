@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
@@ -71,7 +72,8 @@ def test_a_day_has_its_limit_once_whatever_the_clocks_of_hosts_say() -> None:
 
     assert ahead.granted + behind.granted + right.granted <= LIMIT
     assert len({ahead.day_end, behind.day_end, right.day_end}) == 1
-    assert "86400 s ahead of" in ahead.log or "86399 s ahead of" in ahead.log
+    (seconds_ahead,) = re.findall(r"(\d+) s ahead of", ahead.log)
+    assert 86_399 <= int(seconds_ahead) < 86_460  # a busy machine may answer late
     assert "s behind the clock of" in behind.log
     assert "clock" not in right.log
 

@@ -17,7 +17,7 @@ from tests.quota.servers import KINDS, Server, running
 from tests.quota.small import NOON, PLANS
 
 KEYS: Final = 10_000  # keys whose calls are written together
-DISTANCE_S: Final = 0.005  # the time of a round trip
+DISTANCE_S: Final = 0.02  # the time of a round trip
 
 
 @pytest.fixture(scope="module", params=KINDS)

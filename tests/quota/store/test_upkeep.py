@@ -37,9 +37,11 @@ def test_compaction_drops_old_periods_and_nothing_else_while_others_write(tmp_pa
 
     thread = threading.Thread(target=take_calls)
     thread.start()
-    dropped = store.compact("2026-12")
-    end.set()
-    thread.join()
+    try:
+        dropped = store.compact("2026-12")
+    finally:
+        end.set()
+        thread.join()
 
     usage = store.usage(account, PLANS["free"], DECEMBER).result()
     # Of November, 5 000 charges and three rows: the counters of calls and of the grant, and the list of openings.
@@ -86,10 +88,12 @@ def test_backups_are_complete_while_others_write(tmp_path: Path) -> None:
 
     thread = threading.Thread(target=charge_companies)
     thread.start()
-    for number in range(5):
-        store.backup(tmp_path / f"copy-{number}")
-    end.set()
-    thread.join()
+    try:
+        for number in range(5):
+            store.backup(tmp_path / f"copy-{number}")
+    finally:
+        end.set()
+        thread.join()
     store.close()
 
     for number in range(5):

@@ -34,6 +34,7 @@ from tests.serve.processes import (
     command_with_sockets,
     eventually,
     is_alive,
+    log_so_far,
     parse_log,
     processor_seconds,
     read_line,
@@ -67,7 +68,7 @@ def test_a_server_prints_its_address_serves_and_exits_with_0(
 
     # The goal is a second on an idle machine with fast processors; a busy or slow machine needs up to four times that.
     # So the import of the main libraries is the measure: a start usually takes about five times as long.
-    assert start_seconds < 8 * _seconds_of_libraries()
+    assert start_seconds < 16 * _seconds_of_libraries()
     assert address.startswith("http://127.0.0.1:")
     assert (status, orjson.loads(body)["total"]) == (200, 8)
     assert stdout == ""
@@ -137,8 +138,8 @@ def test_sighup_switches_the_generation_of_several_workers_on_one_port(data: Pat
         address = read_line(process)
         first_generations = served_generations(address)
         new_generation = publish_damaged(data)
-        time.sleep(1.5)  # a server looks for a new generation every second
-        assert served_generations(address) == first_generations  # the new generation was refused
+        assert eventually(lambda: log_so_far(process).count("refused") == 2)  # by both workers
+        assert served_generations(address) == first_generations
         restore_shard(data, new_generation)
         process.send_signal(signal.SIGHUP)
         assert eventually(lambda: served_generations(address) == {new_generation})

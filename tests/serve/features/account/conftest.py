@@ -85,8 +85,8 @@ class _Mailbox(MessageHandler):
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    """Wait until the condition is true; fails after ten seconds."""
-    deadline = time.monotonic() + 10
+    """Wait until the condition is true; fails after two minutes."""
+    deadline = time.monotonic() + 120
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.02)

@@ -123,7 +123,7 @@ def pending_export(export_server: ExportServer, customer: Customer) -> Iterator[
     assert eventually(lambda: export_count(export_server.server, customer) == 1)
     assert eventually(lambda: bool(list((export_server.state / "exports").glob("*/*"))))
     yield replies
-    thread.join(20)
+    thread.join(120)
 
 
 def metric_value(server: Server, name: str) -> float:

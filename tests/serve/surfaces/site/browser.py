@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from playwright.sync_api import Browser, BrowserContext, Page, Request, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, Page, Request, expect, sync_playwright
 
 from tests.proof.tools import need
 
@@ -19,6 +19,7 @@ FLAGS = (
 PHONE = {"width": 390, "height": 844}
 DESK = {"width": 1280, "height": 900}
 TIMEOUT = 60_000  # milliseconds, for a busy machine
+expect.set_options(timeout=TIMEOUT)
 
 
 @dataclass

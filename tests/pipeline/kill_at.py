@@ -1,6 +1,6 @@
 """A command of the pipeline that kills itself when it enters or leaves a function.
 
-python -m tests.pipeline.nightly.kill_at MODULE FUNCTION before|after ARGUMENT...
+python -m tests.pipeline.kill_at MODULE FUNCTION before|after ARGUMENT...
 """
 
 import functools
