@@ -113,7 +113,7 @@ class LmdbFile:
         self._readers_checked_at = time.monotonic()
         self._size = 0  # the bytes of the file when last seen: LMDB never makes the file smaller
         self._env: lmdb.Environment | None = None
-        self._is_lost = False  # a fault closed the file, and it could not be opened again yet
+        self._is_closed = False  # by `close`, not by a fault
         self._write_lock: WriteLock | None = None
         try:
             folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -131,7 +131,7 @@ class LmdbFile:
         """
         with self._lock:
             try:
-                if self._is_lost:
+                if self._env is None and not self._is_closed:
                     self._open()
                 return self._run(operation)
             except lmdb.ReadersFullError:  # free the slots of dead processes, and read again below
@@ -198,7 +198,6 @@ class LmdbFile:
                 return
             self._shut()
             # If the file cannot be reopened now, the next read or group of operations tries again.
-            self._is_lost = True
             with contextlib.suppress(lmdb.Error, OSError):
                 self._open()
 
@@ -215,7 +214,7 @@ class LmdbFile:
     def close(self) -> None:
         """Close the file after the read that is under way."""
         with self._lock:
-            self._is_lost = False
+            self._is_closed = True
             self._shut()
 
     def _shut(self) -> None:
@@ -239,7 +238,6 @@ class LmdbFile:
             self._size = self._path.stat().st_size
             _migrate_if_old(self._env, self._write_lock)
             _check_version(self._env, self._path)
-            self._is_lost = False
         except BaseException:
             self._shut()
             raise

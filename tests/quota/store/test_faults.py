@@ -8,6 +8,7 @@ import random
 import resource
 import string
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -97,9 +98,7 @@ def test_reopening_is_tried_again_at_each_group(
     """After a fault the store closes its file; each later group (operations of one commit) tries to open it again."""
     store = LmdbStore(tmp_path)
     store.take("a_", 9, NOON).result()
-    make_writes_fail(store._file, lmdb.PanicError("mdb_txn_begin"))
-    with monkeypatch.context() as patch:
-        patch.setattr("lmdb.open", _fail_to_open)
+    with lost_file(store, monkeypatch):
         errors = [store.take("a_", 9, NOON).exception() for _ in range(2)]
         with pytest.raises(StoreUnavailable, match="mdb_env_open"):
             store.usage("a_", PLANS["free"], NOON).result()
@@ -119,9 +118,7 @@ def test_a_read_opens_a_file_that_could_not_be_reopened(
     """R3: the request of a customer begins with a read of the key, so no write may be necessary before it"""
     store = LmdbStore(tmp_path)
     store.take("a_", 9, NOON).result()
-    make_writes_fail(store._file, lmdb.PanicError("mdb_txn_begin"))
-    with monkeypatch.context() as patch:
-        patch.setattr("lmdb.open", _fail_to_open)
+    with lost_file(store, monkeypatch):
         assert isinstance(store.take("a_", 9, NOON).exception(), StoreUnavailable)
 
     used_calls = store.usage("a_", PLANS["free"], NOON).result().calls.used
@@ -131,6 +128,15 @@ def test_a_read_opens_a_file_that_could_not_be_reopened(
     assert (used_calls, next_meter.used) == (1, 2)
     with pytest.raises(StoreUnavailable, match="not open"):
         store.usage("a_", PLANS["free"], NOON).result()
+
+
+@contextmanager
+def lost_file(store: LmdbStore, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """During the block, the next write of the store closes its file by a fault, and the file cannot be opened again."""
+    make_writes_fail(store._file, lmdb.PanicError("mdb_txn_begin"))
+    with monkeypatch.context() as patch:
+        patch.setattr("lmdb.open", _fail_to_open)
+        yield
 
 
 def _fail_to_open(*_: object, **__: object) -> lmdb.Environment:
