@@ -1,5 +1,6 @@
 """A soak of seconds by `tests/proof/soak.py`, and the faults that it must report."""
 
+import re
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
@@ -31,7 +32,8 @@ def test_a_short_soak_passes(
     lines = capsys.readouterr().out.splitlines()
     # 6 seconds at 40 requests a second
     assert lines[-1] == "240 answers; nothing grew, none failed"
-    assert any("200:" in line for line in lines[:-1])
+    # A busy machine may count all answers of an interval in the next one.
+    assert sum(int(count) for count in re.findall(r" 200:(\d+)", "\n".join(lines))) == 240
 
 
 @pytest.mark.parametrize(

@@ -1,10 +1,8 @@
 """A build on a Dask cluster gives the bytes of a local build, even if workers die."""
 
-import glob
 import shutil
 import signal
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -18,6 +16,7 @@ from shards.generations import pointer
 from tests.pipeline.builds import run_build
 from tests.pipeline.rows import company, statement_line, write_input
 from tests.pipeline.workers.dask import ROOT, Dask, running_scheduler
+from tests.serve.processes import eventually
 
 COMPANIES_OF_A_LONG_BUILD = 30_000  # per country: enough time to kill a process during the build
 
@@ -96,12 +95,8 @@ def kill_worker_during_build(data: Path, dask: Dask) -> None:
 
 
 def wait_for_run(data: Path) -> None:
-    """Wait until a worker has written a `.run` file of an unfinished country; fail after a minute."""
-    deadline = time.monotonic() + 60
-    pattern = f"{data}/.building/work-*/*/*.run"
-    while not glob.glob(pattern):  # noqa: PTH207 - `Path.glob` fails if a folder is removed meanwhile
-        assert time.monotonic() < deadline
-        time.sleep(0.002)
+    """Wait until a worker has written a `.run` file of an unfinished country."""
+    assert eventually(lambda: any(data.glob(".building/work-*/*/*.run")))
 
 
 @pytest.mark.slow

@@ -189,7 +189,7 @@ def test_a_server_ends_within_its_grace_whatever_its_store_does(
                 request.join()
 
     # A stopping server waits 3 s for late requests and 5 s for the reply of its store.
-    assert max(seconds_to_end) < 20
+    assert max(seconds_to_end) < 15
 
 
 def _ask(address: str, headers: dict[str, str]) -> None:

@@ -156,12 +156,11 @@ def test_searches_while_four_people_load_pages_are_as_quick_as_alone(
     ):
         for _ in range(3):  # other work on the machine may delay the searches of a try
             _, alone, with_pages, pages = compare_with_pages(server, 30)
-            if median(with_pages) <= 4 * median(alone):
+            if median(with_pages) <= 1.5 * median(alone):
                 break
 
     assert len(pages) > 8
-    # Server, readers and relay share one process here, so pages take some time of a slow processor.
-    assert median(with_pages) <= 4 * median(alone)
+    assert median(with_pages) <= 1.5 * median(alone)
 
 
 def compare_with_pages(

@@ -282,6 +282,7 @@ def test_no_request_fails_or_mixes_generations_while_they_change(tmp_path: Path)
                 thread.join(20)
 
     assert failures == []
+    assert words_seen == set(words)
 
 
 def wait_for_generation(server: Server, generation: str) -> None:

@@ -5,7 +5,6 @@ import json
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -24,6 +23,7 @@ from tests import ROOT
 from tests.quota.servers import free_port
 from tests.serve import world
 from tests.serve.client import Server, run_server
+from tests.serve.processes import eventually
 
 # Not a test module: importing localstripe raises warnings, which are errors in tests.
 collect_ignore = ["stripe_server.py"]
@@ -86,10 +86,7 @@ class _Mailbox(MessageHandler):
 
 def wait_until(condition: Callable[[], bool]) -> None:
     """Wait until the condition is true; fails after two minutes."""
-    deadline = time.monotonic() + 120
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    assert eventually(condition)
 
 
 @pytest.fixture(scope="session")
