@@ -8,7 +8,6 @@ import http.client
 import socket
 import tempfile
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field, fields
@@ -38,6 +37,7 @@ from serve.surfaces.site import cookies
 from serve.surfaces.site.cookies import Signer
 from tests.quota.filling import create_account, create_key
 from tests.serve import conformance
+from tests.serve.processes import eventually
 
 # Paths whose answers are read from a generation.
 DATA_PATHS = [
@@ -116,8 +116,8 @@ class Server:
         """
         tool = PLANS[plan].outil_api == "option" if api_tool is None else api_tool
         now = self.context.now()
-        account: Account = create_account(self.store, plan, PLANS, now, api_tool=tool).result(10)
-        _, key = create_key(self.store, account.id, PLANS, now).result(10)
+        account: Account = create_account(self.store, plan, PLANS, now, api_tool=tool).result()
+        _, key = create_key(self.store, account.id, PLANS, now).result()
         return Customer(account.id, key)
 
     def ask(
@@ -173,16 +173,13 @@ class Server:
 
 def wait_for_log_lines(server: Server, matches: Callable[[Any], bool], number: int) -> list[Any]:
     """Wait for `number` log lines that match, because a line is written just after its response is sent."""
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline:
-        lines = [orjson.loads(line) for line in list(server.lines)]
-        matching = [line for line in lines if matches(line)]
-        if len(matching) >= number:
-            return matching
-        time.sleep(0.01)
-    raise AssertionError(
-        f"the log has {len(matching)} matching lines after 5 s, instead of {number}"
-    )
+
+    def matching_lines() -> list[Any]:
+        """The lines of the log that match."""
+        return [line for line in map(orjson.loads, list(server.lines)) if matches(line)]
+
+    assert eventually(lambda: len(matching_lines()) >= number), matching_lines()
+    return matching_lines()
 
 
 @contextmanager
@@ -232,11 +229,11 @@ def run_server(
         lines: list[bytes] = []
         server = asyncio.run_coroutine_threadsafe(
             _start_server(context, limiter, lines.append), loop
-        ).result(20)
+        ).result()
         try:
             yield Server(server.port, context, lines, cookies.load_signer(state_folder), loop)
         finally:
-            asyncio.run_coroutine_threadsafe(server.stop(), loop).result(20)
+            asyncio.run_coroutine_threadsafe(server.stop(), loop).result()
     finally:
         loop.call_soon_threadsafe(loop.stop)
         thread.join(20)

@@ -288,13 +288,13 @@ def test_a_store_on_a_server_has_people_sessions_payments_and_links(kind: str) -
     with running(kind) as server:
         store = RedisStore(server.url, create=True)
         signed_up = sign_up(store, "Żabka", "zoé@exemple.fr", "hash", PLANS, NOW)
-        assert signed_up.result(10)
-        assert not sign_up(store, "Autre", "ZOÉ@exemple.fr", "hash", PLANS, NOW).result(10)
+        assert signed_up.result()
+        assert not sign_up(store, "Autre", "ZOÉ@exemple.fr", "hash", PLANS, NOW).result()
         person = store.read(people.find_by_email, "zoé@exemple.fr").result()
         assert person
-        unused = create_account(store, "free", PLANS, NOW).result(10)
-        key, text = create_key(store, person.account, PLANS, NOW).result(10)
-        store.add_key_calls({secret_digest(text): 3}, NOW.date()).result(10)
+        unused = create_account(store, "free", PLANS, NOW).result()
+        key, text = create_key(store, person.account, PLANS, NOW).result()
+        store.add_key_calls({secret_digest(text): 3}, NOW.date()).result()
         store.submit(people.open_session, person.id, b"token", seconds(NOW), seconds(SOON)).result(
             10
         )
@@ -307,22 +307,22 @@ def test_a_store_on_a_server_has_people_sessions_payments_and_links(kind: str) -
             0,
         )
         pack = Payment("cs_1", "pack", person.account, "", False, "paid", "cus_1", 1, credits=9)
-        assert [store.submit(payments.add_pack, pack).result(10) for _ in range(2)] == [True, False]
+        assert [store.submit(payments.add_pack, pack).result() for _ in range(2)] == [True, False]
         subscription = Payment(
             "sub_1", "abonnement", person.account, "data", True, "active", "cus_1", 2
         )
-        assert store.submit(payments.apply_subscription, subscription, 0, PLANS).result(10)
-        assert not store.submit(payments.apply_subscription, subscription, 0, PLANS).result(10)
+        assert store.submit(payments.apply_subscription, subscription, 0, PLANS).result()
+        assert not store.submit(payments.apply_subscription, subscription, 0, PLANS).result()
         assert store.read(account_rows.account_of, person.account).result().plan == "data"
         assert store.read(payments.payments_of, person.account).result() == [subscription, pack]
-        token = seal_key(store, text, b"session", NOW).result(10)
-        assert unseal_key(store, token, b"session", NOW).result(10) == text
-        assert unseal_key(store, token, b"session", NOW).result(10) is None
+        token = seal_key(store, text, b"session", NOW).result()
+        assert unseal_key(store, token, b"session", NOW).result() == text
+        assert unseal_key(store, token, b"session", NOW).result() is None
         later = NOW + timedelta(days=400)
         assert [account.id for account in upkeep.unused_accounts(store.table_rows, iso(later))] == [
             unused.id
         ]
-        assert store.submit(upkeep.remove_unused, unused.id, iso(later), day(later).key).result(10)
+        assert store.submit(upkeep.remove_unused, unused.id, iso(later), day(later).key).result()
         assert store.read(account_rows.accounts).result() == [
             store.read(account_rows.account_of, person.account).result()
         ]
@@ -332,7 +332,7 @@ def test_a_store_on_a_server_has_people_sessions_payments_and_links(kind: str) -
             == person
         )
         assert not store.is_charged(person.account, "EE/1", NOW).result()
-        store.submit(tickets.replace_password, person.id, "new").result(10)
+        store.submit(tickets.replace_password, person.id, "new").result()
         assert (
             store.read(people.person_of_session, person.id, b"token", seconds(NOW)).result() is None
         )
@@ -340,18 +340,18 @@ def test_a_store_on_a_server_has_people_sessions_payments_and_links(kind: str) -
             member.password for member in store.read(people.people_of, person.account).result()
         ] == ["new"]
         other_sign_up = sign_up(store, "Squat", "o@exemple.fr", "hash", PLANS, NOW, confirmed=False)
-        assert other_sign_up.result(10)
+        assert other_sign_up.result()
         owner = store.read(people.find_by_email, "o@exemple.fr").result()
         assert owner
         store.submit(
             people.add_person, new_person(owner.account, "b@exemple.fr", "hash", NOW, "membre")
-        ).result(10)
-        _, text = create_key(store, owner.account, PLANS, NOW).result(10)
-        ask_for_password(store, "o@exemple.fr", NOW, mail=True).result(10)
-        _, link = claim(store, NOW).result(10)
+        ).result()
+        _, text = create_key(store, owner.account, PLANS, NOW).result()
+        ask_for_password(store, "o@exemple.fr", NOW, mail=True).result()
+        _, link = claim(store, NOW).result()
         confirmed = store.submit(
             tickets.set_password, secret_digest(link), "new", seconds(NOW)
-        ).result(10)
+        ).result()
         assert confirmed == replace(owner, password="new", confirmed=True)
         assert store.read(people.people_of, owner.account).result() == [confirmed]
         assert all(key.revoked for key in store.read(account_rows.keys_of, owner.account).result())

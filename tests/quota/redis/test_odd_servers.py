@@ -18,13 +18,12 @@ from tests.quota.filling import create_account, create_key
 from tests.quota.servers import Server, running
 from tests.quota.small import NOON, PLANS
 from tests.serve import world
-from tests.serve.processes import ask, read_line, server_process, stop
+from tests.serve.processes import ask, in_time, read_line, server_process, stop
 
 # Bounds for the tests, smaller than those of the connection.
 LARGEST = 16 << 20  # bytes of a reply
 CHUNK_S = 0.3  # seconds for the next bytes of a reply
 REPLY_S = 1.0  # seconds for all bytes of a reply
-TRIES = 3  # attempts of a test that measures time, since a busy machine can be slow once
 
 # Sends bytes of a reply, changed or not, to a socket.
 Sender = Callable[[bytes, socket.socket], object]
@@ -98,8 +97,8 @@ def proxy_of(server: Server) -> Iterator[Proxy]:
 
 
 def _open_store(proxy: Proxy) -> RedisStore:
-    """A store through the proxy; the short bounds may be too short for a busy machine, so it is tried TRIES times."""
-    for _ in range(TRIES - 1):
+    """A store through the proxy; the short bounds may be too short for a busy machine, so it is tried ten times."""
+    for _ in range(9):
         with suppress(StoreUnavailable):
             return RedisStore(proxy.url)
     return RedisStore(proxy.url)
@@ -142,7 +141,7 @@ def test_a_reply_that_comes_byte_by_byte_has_a_deadline(server: Server) -> None:
         assert isinstance(late_future.exception(), StoreUnavailable)
         return seconds_of_call < REPLY_S + 0.5 and seconds_of_close < 2 * CHUNK_S + 0.5
 
-    assert any(is_in_time() for _ in range(TRIES))
+    assert in_time(is_in_time)
 
 
 def test_a_store_closes_while_a_reply_trickles(server: Server) -> None:
@@ -160,7 +159,7 @@ def test_a_store_closes_while_a_reply_trickles(server: Server) -> None:
             assert {type(future.exception()) for future in futures} == {StoreUnavailable}
             return seconds_of_close < 2 * CHUNK_S + 0.5
 
-    assert any(is_in_time() for _ in range(TRIES))
+    assert in_time(is_in_time)
 
 
 @pytest.mark.slow
@@ -173,10 +172,11 @@ def test_a_server_ends_within_its_grace_whatever_its_store_does(
     account_id = create_account(store, "data", PLANS, NOON, api_tool=True).result().id
     _, key = create_key(store, account_id, PLANS, NOON).result()
     store.close()
-    seconds_to_end = []
-    for from_start in (False, True):
+
+    def is_in_time(slow_from_start: bool) -> bool:
+        """Whether a server ends within its bound while the replies of its store trickle."""
         with proxy_of(server) as proxy:
-            if from_start:
+            if slow_from_start:
                 proxy.send_reply = _send_slowly
             with server_process(tmp_path / "data", "--quota", proxy.url) as process:
                 address = read_line(process)
@@ -185,11 +185,13 @@ def test_a_server_ends_within_its_grace_whatever_its_store_does(
                 request = threading.Thread(target=_ask, args=(address, headers))
                 request.start()
                 time.sleep(0.5)
-                seconds_to_end.append(_seconds_of(lambda: stop(process)))
+                seconds_to_end = _seconds_of(lambda: stop(process))
                 request.join()
+        # A stopping server waits 3 s for late requests and 5 s for the reply of its store.
+        return seconds_to_end < 15
 
-    # A stopping server waits 3 s for late requests and 5 s for the reply of its store.
-    assert max(seconds_to_end) < 15
+    assert in_time(lambda: is_in_time(False))
+    assert in_time(lambda: is_in_time(True))
 
 
 def _ask(address: str, headers: dict[str, str]) -> None:
@@ -245,9 +247,9 @@ def test_odd_replies_are_503_and_later_replies_are_read(server: Server, reply: b
     with proxy_of(server) as proxy:
         store = _open_store(proxy)
         proxy.send_reply = lambda chunk, client: client.sendall(reply * 3)
-        errors = [store.take("a_", 9, NOON).exception(10) for _ in range(3)]
+        errors = [store.take("a_", 9, NOON).exception() for _ in range(3)]
         proxy.send_reply = lambda chunk, client: client.sendall(chunk)
-        meter = store.take("a_", 9**9, NOON).result(10)
+        meter = store.take("a_", 9**9, NOON).result()
         store.close()
 
     assert {type(error) for error in errors} == {StoreUnavailable}

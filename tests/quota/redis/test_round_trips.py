@@ -18,6 +18,7 @@ from tests.quota.servers import Server as RedisServer
 from tests.quota.servers import running
 from tests.serve import world
 from tests.serve.client import PLANS, UNREACHABLE_LIMITS, Server, run_server
+from tests.serve.processes import in_time
 from tests.serve.surfaces.site.visitor import Visitor, new_email, sign_up_member
 
 SEARCH: Final = "/api/v1/societes?limit=1"
@@ -154,13 +155,14 @@ def test_searches_while_four_people_load_pages_are_as_quick_as_alone(
         at_distance(redis_server.port, DISTANCE_S) as url,
         run_server(data, debit=UNREACHABLE_LIMITS, opener=lambda _: RedisStore(url)) as server,
     ):
-        for _ in range(3):  # other work on the machine may delay the searches of a try
-            _, alone, with_pages, pages = compare_with_pages(server, 30)
-            if median(with_pages) <= 1.5 * median(alone):
-                break
 
-    assert len(pages) > 8
-    assert median(with_pages) <= 1.5 * median(alone)
+        def is_in_time() -> bool:
+            """Whether searches beside people who load pages are as quick as alone."""
+            _, alone, with_pages, pages = compare_with_pages(server, 30)
+            assert len(pages) > 8
+            return median(with_pages) <= 1.5 * median(alone)
+
+        assert in_time(is_in_time)
 
 
 def compare_with_pages(

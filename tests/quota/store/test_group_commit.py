@@ -58,7 +58,7 @@ def test_queued_operations_are_committed_as_one_group_in_their_order() -> None:
     futures = [writer.submit(note(number)) for number in range(100)]
     disk.may_commit.set()
     for future in futures:
-        future.result(10)
+        future.result()
     writer.close()
 
     assert disk.groups == [1, 100]
@@ -78,12 +78,12 @@ def test_after_a_group_of_several_the_next_group_waits_for_more_operations(
     futures = [writer.submit(constant(None)) for _ in range(2)]
     disk.may_commit.set()
     for future in futures:
-        future.result(10)
+        future.result()
 
     early_operation = writer.submit(constant(None))
     time.sleep(0.1)
     late_operation = writer.submit(constant(None))
-    early_operation.result(10)
+    early_operation.result()
 
     assert late_operation.done()
     writer.close()
@@ -97,7 +97,7 @@ def test_a_caller_who_is_alone_does_not_wait_for_others(monkeypatch: pytest.Monk
     writer = GroupCommit(disk.commit, lambda: None)
 
     for _ in range(3):
-        assert writer.submit(constant("granted")).result(10) == "granted"
+        assert writer.submit(constant("granted")).result() == "granted"
     writer.close()
 
     assert disk.groups == [1, 1, 1]
@@ -126,7 +126,7 @@ def test_nobody_is_answered_before_the_commit() -> None:
 
     assert not future.done()
     disk.may_commit.set()
-    assert future.result(10) == "granted"
+    assert future.result() == "granted"
     writer.close()
 
 
@@ -140,8 +140,8 @@ def test_a_failed_commit_fails_its_group_and_the_next_group_is_committed() -> No
     writer = GroupCommit(commit, lambda: None)
 
     with pytest.raises(StoreUnavailable, match="give it space"):
-        writer.submit(constant("bad")).result(10)
-    assert writer.submit(constant("good")).result(10) == "good"
+        writer.submit(constant("bad")).result()
+    assert writer.submit(constant("good")).result() == "good"
     writer.close()
 
 
@@ -161,8 +161,8 @@ def test_an_operation_that_raises_fails_its_group_and_a_new_thread_continues(
     writer = GroupCommit(commit, lambda: None)
 
     with pytest.raises(StoreUnavailable, match="not done"):
-        writer.submit(divide_by_zero).result(10)
-    assert writer.submit(constant("good")).result(10) == "good"
+        writer.submit(divide_by_zero).result()
+    assert writer.submit(constant("good")).result() == "good"
     writer.close()
     # The failed thread reports at its end; the next thread does not wait for it.
     assert errors.get(timeout=120) is ZeroDivisionError
@@ -175,8 +175,8 @@ def test_operations_before_close_are_done_and_operations_after_it_are_refused() 
     after = writer.submit(constant("too late"))
     writer.close()
 
-    assert before.result(10) == "good"
-    assert isinstance(after.exception(10), StoreUnavailable)
+    assert before.result() == "good"
+    assert isinstance(after.exception(), StoreUnavailable)
 
 
 def test_a_writer_without_operations_calls_its_idle_function(
@@ -186,7 +186,7 @@ def test_a_writer_without_operations_calls_its_idle_function(
     was_idle = threading.Event()
     writer = GroupCommit(Disk().commit, was_idle.set)
 
-    writer.submit(constant(None)).result(10)
+    writer.submit(constant(None)).result()
 
     assert was_idle.wait(10)
     writer.close()
@@ -298,7 +298,7 @@ def test_an_operation_whose_caller_gave_up_is_not_done() -> None:
     with pytest.raises(StoreUnavailable, match="nothing was counted"):
         await_in_loop(writer.submit(lambda txn: operations_run.append("too late")))
     commit_begins.set()
-    writer.submit(lambda txn: operations_run.append("good")).result(10)
+    writer.submit(lambda txn: operations_run.append("good")).result()
     writer.close()
 
     assert operations_run == ["good"]
@@ -317,7 +317,7 @@ def test_an_operation_that_has_begun_may_be_done_and_the_error_says_so() -> None
     disk.may_commit.set()
     writer.close()
 
-    assert future.result(10) == 7
+    assert future.result() == 7
 
 
 @pytest.mark.usefixtures("impatient")
@@ -381,8 +381,8 @@ def test_after_a_large_group_the_thread_waits_longer_for_the_next(
         futures += [writer.submit(constant(None)) for _ in range(group_size)]
         disk.may_commit.set()
         for future in futures:
-            future.result(10)
-        writer.submit(constant(None)).result(10)
+            future.result()
+        writer.submit(constant(None)).result()
         while disk.group_arrived.acquire(blocking=False):
             pass
     writer.close()

@@ -78,7 +78,7 @@ def test_a_call_that_could_not_be_written_in_time_is_not_counted_later(
     with closing(WriteLock(tmp_path / FILE)) as foreign_lock:
         with foreign_lock.hold(), pytest.raises(StoreUnavailable, match="nothing was counted"):
             asyncio.run(take_call())
-        next_meter = store.take("a_", 9, NOON).result(10)
+        next_meter = store.take("a_", 9, NOON).result()
 
     assert next_meter.used == 1
 

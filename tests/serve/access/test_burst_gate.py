@@ -77,7 +77,7 @@ def test_all_keys_and_routes_of_an_account_share_a_limit(low_limits_server: Serv
     customer = low_limits_server.customer("data")
     _, key = create_key(
         low_limits_server.store, customer.account, PLANS, low_limits_server.context.now()
-    ).result(10)
+    ).result()
     second_key_owner = Customer(customer.account, key)
     for path in (SEARCH, f"{SEARCH}/FR/552100554", "/api/v1/compte"):
         assert low_limits_server.ask(path, headers=customer.headers).status == 200

@@ -258,7 +258,7 @@ def answers(
                 server.context.now(),
                 kind=ADDRESSES,
             )
-            _, token = created.result(10)
+            _, token = created.result()
             headers = customer.headers
             names_to_hide += [customer.account, token]
         path = probe.path.replace(ADDRESS, f"/api/v1/reconciliation/{token}")
@@ -474,10 +474,10 @@ def test_an_account_that_lost_the_right_gets_no_contact(tmp_path: Path) -> None:
     with run_server(data) as server:
         context = server.context
         visitor, account = sign_up_member(server, "integral", api_tool=True)
-        _, key = create_key(server.store, account, context.plans, context.now()).result(10)
+        _, key = create_key(server.store, account, context.plans, context.now()).result()
         _, token = create_key(
             server.store, account, context.plans, context.now(), kind=ADDRESSES
-        ).result(10)
+        ).result()
         headers = {"Authorization": f"Bearer {key}"}
         companies = [
             f"{company['iso2']}/{quote(company['id'], safe='')}" for company in WITH_CONTACTS
@@ -488,7 +488,7 @@ def test_an_account_that_lost_the_right_gets_no_contact(tmp_path: Path) -> None:
         rows = [f"{company['id']};{company['nom']};{company['iso2']}" for company in WITH_CONTACTS]
         visitor.get("/rapprochement")
         list_page = visitor.upload("/rapprochement", "\n".join(["id;nom;pays", *rows]).encode())
-        server.store.submit(account_rows.set_plan, account, "free", context.plans).result(10)
+        server.store.submit(account_rows.set_plan, account, "free", context.plans).result()
 
         replies_without_right = [
             server.ask(path, headers={**headers, "If-None-Match": reply.headers.get("ETag", '"x"')})

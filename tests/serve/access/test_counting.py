@@ -62,8 +62,8 @@ def customer_of(data: Path, plan: str) -> Customer:
     avoid_midnight()
     with store_of(data) as store:
         now = datetime.now(UTC)
-        account = create_account(store, plan, PLANS, now, api_tool=plan == "data").result(10)
-        return Customer(account.id, create_key(store, account.id, PLANS, now).result(10)[1])
+        account = create_account(store, plan, PLANS, now, api_tool=plan == "data").result()
+        return Customer(account.id, create_key(store, account.id, PLANS, now).result()[1])
 
 
 def ask_concurrently(
@@ -123,7 +123,7 @@ def test_at_four_workers_250_credits_pay_exactly_50_records(tmp_path: Path) -> N
             ),
             datetime.now(UTC),
         )
-        expense.result(10)
+        expense.result()
     paths = [f"/api/v1/societes/FR/{number:09}" for number in range(80) for _ in range(3)]
     with server_process(data, "--workers", "4", environment=NO_BURST_LIMITS) as process:
         replies = ask_concurrently(read_line(process), customer, paths)

@@ -46,7 +46,7 @@ def test_a_request_of_another_network_does_not_wait() -> None:
         """Take the only place of each of two networks; the second would time out if it waited for the first."""
         lanes = VisitorLanes(1)
         await lanes.enter(request_from("192.0.2.1"))
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await lanes.enter(request_from("192.0.2.2"))
 
     asyncio.run(enter_from_two_networks())
@@ -56,7 +56,7 @@ def test_a_request_with_a_place_takes_no_second_place() -> None:
     async def enter_twice_with_one_request() -> None:
         """Take the only place twice with one request, which would time out if the second call waited."""
         lanes, trace = VisitorLanes(1), request_from("192.0.2.1")
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await lanes.enter(trace)
             await lanes.enter(trace)
 
@@ -65,7 +65,7 @@ def test_a_request_with_a_place_takes_no_second_place() -> None:
 
 def test_a_client_that_leaves_while_it_waits_keeps_no_place() -> None:
     async def cancel_two_waiting_requests() -> None:
-        """Cancel two of three waiting requests; the third must still get the place within 5 s."""
+        """Cancel two of three waiting requests; the third must still get the place within a minute."""
         lanes, running_request, order = VisitorLanes(1), request_from("192.0.2.1"), list[str]()
         await lanes.enter(running_request)
         cancelled = [asyncio.create_task(lanes.enter(request_from("192.0.2.1"))) for _ in range(2)]
@@ -80,7 +80,7 @@ def test_a_client_that_leaves_while_it_waits_keeps_no_place() -> None:
         ):
             await asyncio.sleep(0)
         cancelled[1].cancel()  # when it gets its place, or just before it does
-        async with asyncio.timeout(5):
+        async with asyncio.timeout(60):
             await last_request
 
     asyncio.run(cancel_two_waiting_requests())

@@ -138,7 +138,7 @@ def revoked_key(server: Server) -> str:
     """The text of a key that was revoked."""
     customer = server.customer("data")
     (key,) = server.store.read(account_rows.keys_of, customer.account).result()
-    server.store.submit(account_rows.revoke_key, key.id, iso(server.context.now())).result(10)
+    server.store.submit(account_rows.revoke_key, key.id, iso(server.context.now())).result()
     return customer.key
 
 
@@ -306,7 +306,7 @@ def test_a_lowered_plan_keeps_its_keys_at_the_new_level(server: Server) -> None:
     _, second_key = create_key(server.store, customer.account, PLANS, server.context.now()).result(
         10
     )
-    server.store.submit(account_rows.set_plan, customer.account, "free", PLANS).result(10)
+    server.store.submit(account_rows.set_plan, customer.account, "free", PLANS).result()
 
     for key in (customer.key, second_key):
         assert server.ask(SEARCH, headers=authorization(f"Bearer {key}")).json["plan"] == "free"
@@ -317,7 +317,7 @@ def test_a_revoked_key_is_refused_at_the_next_call(server: Server) -> None:
     customer = server.customer("data")
     assert server.ask(SEARCH, headers=customer.headers).status == 200
     (key,) = server.store.read(account_rows.keys_of, customer.account).result()
-    server.store.submit(account_rows.revoke_key, key.id, iso(server.context.now())).result(10)
+    server.store.submit(account_rows.revoke_key, key.id, iso(server.context.now())).result()
 
     assert server.ask(SEARCH, headers=customer.headers).status == 401
 

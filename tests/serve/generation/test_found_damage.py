@@ -1,6 +1,5 @@
 """Damage that a search finds, since nothing compares files (`--warm false`): the shard is left out."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from shards.search.search import search
 from tests import world
 from tests.serve.client import run_server
 from tests.serve.generation.test_current_generation import make_companies
+from tests.serve.processes import eventually
 from tests.shards.shard_edits import value_places
 
 
@@ -39,9 +39,7 @@ def test_a_shard_that_no_search_can_use_is_left_out_and_other_countries_are_serv
     with run_server(tmp_path / "data") as server:
         # The answer is a 500, or already the one without the damaged shard.
         server.ask("/api/v1/societes?pays=UK")
-        deadline = time.monotonic() + 60
-        while not server.ask("/readyz").json["pays_manquants"] and time.monotonic() < deadline:
-            time.sleep(0.1)
+        assert eventually(lambda: server.ask("/readyz").json["pays_manquants"])
         readiness = server.ask("/readyz")
         british, french = (server.ask(f"/api/v1/societes?pays={iso2}") for iso2 in ("UK", "FR"))
         metrics = server.ask("/metrics").body

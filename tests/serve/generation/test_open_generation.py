@@ -49,7 +49,7 @@ def test_the_loop_runs_cheap_searches_during_an_expensive_search(
     async def run_cheap_during_expensive() -> str:
         """Return the result of a cheap call made while an expensive one waits; fails if the cheap call must wait."""
         may_end = threading.Event()
-        expensive = asyncio.create_task(generation.run(EXPENSIVE, lambda: may_end.wait(20)))
+        expensive = asyncio.create_task(generation.run(EXPENSIVE, lambda: may_end.wait(120)))
         await asyncio.sleep(0)
         cheap = await generation.run(1.0, lambda: "cheap")
         may_end.set()
@@ -72,7 +72,7 @@ def test_expensive_calls_of_visitors_run_one_at_a_time_and_do_not_delay_customer
             """An expensive search or a list of a visitor, which runs until `may_end` is set."""
             VISIT.set(True)
             run = generation.run_long if name == "list" else partial(generation.run, EXPENSIVE)
-            await run(lambda: may_end.wait(20))
+            await run(lambda: may_end.wait(120))
             ended.append(name)
 
         async def call_of_customer(run: Callable[[Callable[[], None]], Awaitable[None]]) -> None:
@@ -83,8 +83,8 @@ def test_expensive_calls_of_visitors_run_one_at_a_time_and_do_not_delay_customer
         ended: list[str] = []
         visits = [asyncio.create_task(visit(name)) for name in ("search", "list", "search")]
         await asyncio.sleep(0)
-        await asyncio.wait_for(call_of_customer(partial(generation.run, EXPENSIVE)), 5)
-        await asyncio.wait_for(call_of_customer(generation.run_long), 5)
+        await asyncio.wait_for(call_of_customer(partial(generation.run, EXPENSIVE)), 30)
+        await asyncio.wait_for(call_of_customer(generation.run_long), 30)
         may_end.set()
         await asyncio.gather(*visits)
         return ended
@@ -106,13 +106,13 @@ def test_an_expensive_call_of_a_visitor_who_left_does_not_run(generation: OpenGe
         VISIT.set(True)
         calls_run: list[str] = []
         may_end = threading.Event()
-        running_call = asyncio.create_task(generation.run(EXPENSIVE, lambda: may_end.wait(20)))
+        running_call = asyncio.create_task(generation.run(EXPENSIVE, lambda: may_end.wait(120)))
         abandoned = asyncio.create_task(
             generation.run(EXPENSIVE, lambda: calls_run.append("abandoned"))
         )
         await asyncio.sleep(0.01)
         abandoned.cancel()
-        await asyncio.wait([abandoned], timeout=5)
+        await asyncio.wait([abandoned], timeout=30)
         assert abandoned.cancelled()
         may_end.set()
         await running_call
@@ -143,12 +143,12 @@ def test_long_lists_leave_a_thread_to_searches(generation: OpenGeneration) -> No
         """The result of a search made while more lists run than there are threads; fails after 5 s."""
         may_end = threading.Event()
         lists = [
-            asyncio.create_task(generation.run_long(lambda: may_end.wait(20)))
+            asyncio.create_task(generation.run_long(lambda: may_end.wait(120)))
             for _ in range(2 * open_generation.THREADS)
         ]
         await asyncio.sleep(0)
         try:
-            return await asyncio.wait_for(generation.run(EXPENSIVE, lambda: "result"), 5)
+            return await asyncio.wait_for(generation.run(EXPENSIVE, lambda: "result"), 30)
         finally:
             may_end.set()
             await asyncio.gather(*lists)
@@ -164,13 +164,13 @@ def test_a_list_uses_two_threads_while_nothing_else_runs(generation: OpenGenerat
         two_jobs_and_test = threading.Barrier(3)
         # Two jobs wait for each other and for the test, so they end only if they run in two threads.
         jobs: list[Callable[[], int]] = [
-            lambda: two_jobs_and_test.wait(20) * 0 + 1,
-            lambda: two_jobs_and_test.wait(20) * 0 + 2,
+            lambda: two_jobs_and_test.wait(120) * 0 + 1,
+            lambda: two_jobs_and_test.wait(120) * 0 + 2,
         ]
         task = asyncio.create_task(generation.run_long_jobs(iter([*jobs, lambda: 3])))
         await asyncio.sleep(0.05)
-        result = await asyncio.wait_for(generation.run(EXPENSIVE, lambda: "result"), 5)
-        two_jobs_and_test.wait(20)
+        result = await asyncio.wait_for(generation.run(EXPENSIVE, lambda: "result"), 30)
+        two_jobs_and_test.wait(120)
         return await task, result
 
     assert asyncio.run(list_and_search_together()) == ([1, 2, 3], "result")
@@ -191,7 +191,7 @@ def test_a_list_uses_one_thread_while_a_search_uses_another(generation: OpenGene
     async def list_during_search() -> None:
         """Run a list of four jobs while a search occupies a thread."""
         may_end = threading.Event()
-        search = asyncio.create_task(generation.run(EXPENSIVE, lambda: may_end.wait(20)))
+        search = asyncio.create_task(generation.run(EXPENSIVE, lambda: may_end.wait(120)))
         await asyncio.sleep(0)
         await generation.run_long_jobs(iter([job] * 4))
         may_end.set()
@@ -223,7 +223,7 @@ def test_jobs_of_a_thread_run_in_other_free_threads(
 
     def job(number: int) -> int:
         """Wait until the other job runs too, which needs two threads."""
-        both_jobs.wait(20)
+        both_jobs.wait(120)
         return number
 
     jobs = [partial(job, 1), partial(job, 2)]
@@ -243,15 +243,15 @@ def test_a_thread_runs_its_jobs_itself_if_no_other_thread_is_free(
 
     def run() -> list[int]:
         """The threads in which three jobs run while every thread is busy, and the thread that gave them."""
-        all_begin.wait(20)
+        all_begin.wait(120)
         threads = generation.run_in_free_threads([job, job, job])
-        all_begin.wait(20)
+        all_begin.wait(120)
         return [*threads, threading.get_ident()]
 
     async def run_in_all_threads() -> list[list[int]]:
         """Call `run` in every thread at the same time; return the results."""
         runs = (generation.run(EXPENSIVE, run) for _ in range(open_generation.THREADS))
-        return await asyncio.wait_for(asyncio.gather(*runs), 20)
+        return await asyncio.wait_for(asyncio.gather(*runs), 30)
 
     for threads in asyncio.run(run_in_all_threads()):
         assert len(threads) == 4
@@ -263,7 +263,7 @@ def test_an_error_of_a_job_is_raised_when_all_jobs_have_ended(generation: OpenGe
 
     def fail() -> None:
         """Fail while the other job runs."""
-        has_begun.wait(20)
+        has_begun.wait(120)
         raise ZeroDivisionError
 
     def end_late() -> None:
@@ -312,7 +312,7 @@ def test_a_generation_stays_open_until_a_cancelled_search_has_ended(tmp_path: Pa
         def search() -> int:
             """Read a shard after `may_end` is set."""
             has_begun.set()
-            may_end.wait(20)
+            may_end.wait(120)
             return shard.rows + len(shard.record(0, coordonnees=False))
 
         with current.lease() as generation:

@@ -17,6 +17,7 @@ from serve.http import body_reader
 from serve.surfaces.site.page_request import pages_of
 from tests.serve import world
 from tests.serve.client import Server, run_server
+from tests.serve.processes import in_time
 from tests.serve.surfaces.site.visitor import FORM, HTML
 
 LOW_LIMITS = BurstLimits(visiteur=3, visiteur_jour=1_000, listes=3, pages=3, fichiers=3)
@@ -177,23 +178,29 @@ def test_unreadable_requests_wait_for_each_other_and_do_not_delay_a_customer(
 ) -> None:
     """Unreadable requests count against no limit: each takes a place of its network for 50 ms"""
     customer = strict.customer("integral")
-    clients = [socket.create_connection(("127.0.0.1", strict.port), timeout=120) for _ in range(20)]
-    since = time.monotonic()
-    for client in clients:
-        client.sendall(b"GET / HTTP/9.9\r\n\r\n")
-    searched = strict.ask("/api/v1/societes", headers=customer.headers)
-    search_seconds = time.monotonic() - since
-    replies = [client.recv(12) for client in clients]
-    all_seconds = time.monotonic() - since
-    for client in clients:
-        client.close()
 
-    assert set(replies) == {b"HTTP/1.1 400"}
-    # The 20 requests pass in groups as large as the places of a network. Each group but the first waits 50 ms for the
-    # group before it; the last factor is a tolerance.
-    assert all_seconds > 0.05 * (20 / BurstLimits().simultanes - 1) * 0.9
-    assert searched.status == 200
-    assert search_seconds < all_seconds / 2
+    def is_in_time() -> bool:
+        """Whether a search needs less than half the time of 20 unreadable requests that were sent before it."""
+        address = ("127.0.0.1", strict.port)
+        clients = [socket.create_connection(address, timeout=120) for _ in range(20)]
+        since = time.monotonic()
+        for client in clients:
+            client.sendall(b"GET / HTTP/9.9\r\n\r\n")
+        searched = strict.ask("/api/v1/societes", headers=customer.headers)
+        search_seconds = time.monotonic() - since
+        replies = [client.recv(12) for client in clients]
+        all_seconds = time.monotonic() - since
+        for client in clients:
+            client.close()
+
+        assert set(replies) == {b"HTTP/1.1 400"}
+        # The 20 requests pass in groups as large as the places of a network. Each group but the first waits 50 ms for
+        # the group before it; the last factor is a tolerance.
+        assert all_seconds > 0.05 * (20 / BurstLimits().simultanes - 1) * 0.9
+        assert searched.status == 200
+        return search_seconds < all_seconds / 2
+
+    assert in_time(is_in_time)
 
 
 def test_a_proxy_that_is_not_trusted_is_named_once(

@@ -160,7 +160,7 @@ def watch_loop(server: Server) -> Iterator[LoopWatch]:
         """Create the task in the thread of the loop, as asyncio requires."""
         return asyncio.create_task(tick())
 
-    task = asyncio.run_coroutine_threadsafe(begin(), loop).result(10)
+    task = asyncio.run_coroutine_threadsafe(begin(), loop).result()
     try:
         yield watch
     finally:

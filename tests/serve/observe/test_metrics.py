@@ -18,6 +18,7 @@ from serve.generation.current_generation import GenerationStatus
 from serve.observe import metrics
 from serve.observe.metrics import EXPORT, WORKER
 from tests.serve.client import Server, run_server
+from tests.serve.processes import eventually
 
 MEBIBYTE = 1 << 20
 NO_PROCESS = "4194305"  # a process number above PID_MAX_LIMIT, which no process has
@@ -104,13 +105,8 @@ def read_samples(server: Server) -> Samples:
 
 
 def samples_become(server: Server, condition: Callable[[Samples], bool]) -> bool:
-    """Whether the samples meet a condition within 5 s: a request is counted just after its response is sent."""
-    deadline = time.monotonic() + 5
-    while time.monotonic() < deadline:
-        if condition(read_samples(server)):
-            return True
-        time.sleep(0.02)
-    return False
+    """Whether the samples eventually meet a condition: a request is counted just after its response is sent."""
+    return eventually(lambda: condition(read_samples(server)))
 
 
 def requests_series(route: str, plan: str, status: str) -> tuple[str, tuple[tuple[str, str], ...]]:

@@ -20,7 +20,7 @@ def known_keys_field(html: str) -> str:
 def test_the_account_page_has_the_numbers_of_the_api(server: Server) -> None:
     """D15"""
     visitor, account = sign_up_member(server, "data", api_tool=True)
-    _, key = create_key(server.store, account, PLANS, server.context.now()).result(10)
+    _, key = create_key(server.store, account, PLANS, server.context.now()).result()
     headers = {"Authorization": f"Bearer {key}"}
     for path in ("/api/v1/societes", "/api/v1/societes/FR/552100554"):
         server.ask(path, headers=headers)
@@ -37,7 +37,7 @@ def test_the_account_page_has_the_numbers_of_the_api(server: Server) -> None:
 
 def test_the_records_of_the_month_are_listed_with_price_and_link(server: Server) -> None:
     visitor, account = sign_up_member(server, "data", api_tool=True)
-    _, key = create_key(server.store, account, PLANS, server.context.now()).result(10)
+    _, key = create_key(server.store, account, PLANS, server.context.now()).result()
     headers = {"Authorization": f"Bearer {key}"}
     empty_page_text = visitor.get("/compte").text
     for path in ("FR/552100554", "EE/12652512", "FR/552100554"):
@@ -180,7 +180,7 @@ def test_without_the_tool_keys_are_at_the_free_level_and_the_account_says_so(
 ) -> None:
     """A7, decision 044"""
     visitor, account = sign_up_member(server, "corporate")
-    _, key = create_key(server.store, account, PLANS, server.context.now()).result(10)
+    _, key = create_key(server.store, account, PLANS, server.context.now()).result()
 
     answer = server.ask("/api/v1/societes", headers={"Authorization": f"Bearer {key}"}).json
     search_page = visitor.get("/?tri=nom")

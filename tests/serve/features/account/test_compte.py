@@ -13,11 +13,11 @@ COMPTE = "/api/v1/compte"
 def test_an_account_sees_its_plan_its_counters_and_its_keys(server: Server) -> None:
     """D15: after a record and a search, with a key in use and a revoked key"""
     customer = server.customer("data")
-    server.store.submit(calls.add_credits, customer.account, 40).result(10)
+    server.store.submit(calls.add_credits, customer.account, 40).result()
     (first_key,) = server.store.read(account_rows.keys_of, customer.account).result()
     revoked_key, _ = create_key(
         server.store, customer.account, PLANS, server.context.now(), label="Atelier d'été"
-    ).result(10)
+    ).result()
     server.store.submit(account_rows.revoke_key, revoked_key.id, iso(server.context.now())).result(
         10
     )

@@ -118,11 +118,11 @@ def test_a_new_password_by_mail_takes_an_unconfirmed_account_from_other_people(
     now = mail_and_payment_server.context.now()
     _, address_secret = create_key(
         mail_and_payment_server.store, person.account, PLANS, now, label="x", kind=ADDRESSES
-    ).result(10)
+    ).result()
     # `mail=False` as on a server without mail: the squatter himself hands the link to the accomplice.
     _, accomplice_token = invite(
         mail_and_payment_server.store, person.account, accomplice, ADMINISTRATOR, now, mail=False
-    ).result(10)
+    ).result()
     accomplice_visitor = Visitor(mail_and_payment_server)
     accomplice_visitor.get(f"/invitation/{accomplice_token}")
     assert (
@@ -133,7 +133,7 @@ def test_a_new_password_by_mail_takes_an_unconfirmed_account_from_other_people(
     )
     _, unused_token = invite(
         mail_and_payment_server.store, person.account, new_email(), MEMBER, now, mail=False
-    ).result(10)
+    ).result()
 
     owner, mail, page = choose_new_password_by_mail(mail_and_payment_server, mail_server, email)
 
@@ -234,7 +234,7 @@ def test_a_link_shown_on_a_page_confirms_no_address(
         ADMINISTRATOR,
         mail_and_payment_server.context.now(),
         mail=False,
-    ).result(10)
+    ).result()
     guest = Visitor(mail_and_payment_server)
     guest.get(f"/invitation/{token}")
     guest.send(f"/invitation/{token}", {"mot_de_passe": PASSWORD})

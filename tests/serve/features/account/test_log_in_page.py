@@ -212,7 +212,7 @@ def test_a_person_added_by_the_operator_can_log_in(server: Server) -> None:
     hashed = credentials.hash_password(PASSWORD)
     server.store.submit(
         people.add_person, new_person(customer.account, email, hashed, server.context.now())
-    ).result(10)
+    ).result()
     visitor = Visitor(server)
 
     visitor.log_in(email)

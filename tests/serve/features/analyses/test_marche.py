@@ -168,7 +168,7 @@ def test_the_same_market_is_charged_once_a_month(server: Server) -> None:
     # A customer with 24 credits left; a market costs 25.
     poor = server.customer("marches")
     purchase = Purchase(poor.account, call_limit=10**9, company="X", cost=grant - 24, grant=grant)
-    server.store.take_and_charge(purchase, server.context.now()).result(10)
+    server.store.take_and_charge(purchase, server.context.now()).result()
     refused = server.ask(PATH, headers=poor.headers)
     assert (refused.status, refused.code, refused.json["credits"]["solde"]) == (
         402,

@@ -165,7 +165,7 @@ def test_no_part_of_a_market_is_computed_on_the_loop(
     watch_thread(market, "first_companies")
     watch_thread(marche, "_market_document")
     with run_server(data, now=Clock("2026-11-30T12:00:00")) as server:
-        loop_thread = asyncio.run_coroutine_threadsafe(_current_thread(), server.loop).result(10)
+        loop_thread = asyncio.run_coroutine_threadsafe(_current_thread(), server.loop).result()
         market_answer(server, pays="UK")
 
     assert len(threads) == 5  # each watched function was called

@@ -605,9 +605,9 @@ def test_on_the_highest_plan_the_remedy_is_the_date(separate_server: Server) -> 
     for _ in range(200):  # all exports of a month of this plan
         reservation = separate_server.store.reserve(
             customer.account, 200, 1, RESERVATION_TIME, now
-        ).result(10)
+        ).result()
         assert isinstance(reservation, Reservation)
-        separate_server.store.commit(reservation, now).result(10)
+        separate_server.store.commit(reservation, now).result()
 
     refused = get_export(separate_server, customer)
 
@@ -619,7 +619,7 @@ def test_a_third_export_at_once_is_refused_and_not_counted(separate_server: Serv
     """D7"""
     customer, now = separate_server.customer("data"), separate_server.context.now()
     for _ in range(2):  # exports in progress
-        separate_server.store.reserve(customer.account, 40, 2, RESERVATION_TIME, now).result(10)
+        separate_server.store.reserve(customer.account, 40, 2, RESERVATION_TIME, now).result()
 
     refused = get_export(separate_server, customer, limit="1")
 

@@ -319,9 +319,9 @@ def test_an_expired_reservation_loses_its_export(export_server: ExportServer) ->
             future = server.store.reserve(
                 customer.account, 2, 9, timedelta(minutes=5), server.context.now()
             )
-            reservation = future.result(10)
+            reservation = future.result()
             assert isinstance(reservation, Reservation)
-            assert server.store.commit(reservation, server.context.now()).result(10).granted
+            assert server.store.commit(reservation, server.context.now()).result().granted
         os.kill(pid, signal.SIGCONT)
 
     (reply,) = answers

@@ -306,7 +306,7 @@ def test_a_company_that_is_gone_is_marked(server: Server) -> None:
     # A stored line: its cells; its candidates by country, identifier, score and reasons; and no error.
     chunk = zstandard.compress(b'[[["Fitlab","FR"],[["FR","000000000",0.9,[]]],null]]')
     list_part = lists.ListPart([chunk], b"s\0")
-    code = create_list(server.store, account, "Alt", stored_list.table, list_part, now).result(10)
+    code = create_list(server.store, account, "Alt", stored_list.table, list_part, now).result()
 
     page = visitor.get(f"/listes/{code}")
     file = visitor.get(f"/listes/{code}?format=csv")
@@ -375,7 +375,7 @@ def test_an_old_list_without_stored_names_marks_no_company_as_renamed(server: Se
     # A stored line: its cells; its candidate, without the digest of the name that newer lists have; and no error.
     chunk = zstandard.compress(b'[[["Mueller","DE"],[["DE","F1103R_HRB218916",0.9,[]]],null]]')
     list_part = lists.ListPart([chunk], b"s\0")
-    code = create_list(server.store, account, "Alt", stored_list.table, list_part, now).result(10)
+    code = create_list(server.store, account, "Alt", stored_list.table, list_part, now).result()
 
     page_text = visitor.get(f"/listes/{code}").text
 

@@ -50,7 +50,7 @@ def address(server: Server, customer: Customer) -> str:
 def create_address(server: Server, customer: Customer) -> str:
     """Create a reconciliation address, which contains a secret; return its path."""
     now = server.context.now()
-    _, token = create_key(server.store, customer.account, PLANS, now, kind=ADDRESSES).result(10)
+    _, token = create_key(server.store, customer.account, PLANS, now, kind=ADDRESSES).result()
     return f"{PATH}/{token}"
 
 
@@ -387,7 +387,7 @@ def test_an_address_can_be_revoked_opens_nothing_else_and_is_never_logged(server
     (address_row,) = server.store.read(account_rows.keys_of, customer.account, ADDRESSES).result()
     server.store.submit(
         account_rows.revoke_key, address_row.id, iso(server.context.now()), ADDRESSES
-    ).result(10)
+    ).result()
 
     assert send_form(server, path, queries={"q": MUELLER_QUERY}).code == "cle_invalide"
     assert server.ask(f"{path[:-1]}{'A' if path[-1] != 'A' else 'B'}").code == "cle_invalide"

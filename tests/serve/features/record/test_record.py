@@ -164,8 +164,8 @@ def test_a_key_of_the_organisation_and_its_pages_share_the_charge(server: Server
         account_rows.revoke_key,
         server.store.read(account_rows.keys_of, account).result()[0].id,
         iso(now),
-    ).result(10)
-    _, key = create_key(server.store, account, PLANS, now).result(10)
+    ).result()
+    _, key = create_key(server.store, account, PLANS, now).result()
     headers = {"Authorization": f"Bearer {key}"}
     server.ask(f"/api/v1{PAID_COMPANY}", headers=headers)
 
@@ -183,7 +183,7 @@ def test_a_paid_record_stays_readable_when_the_calls_of_the_day_are_used_up(
     visitor.get(PAID_COMPANY)
     visitor.send(PAID_COMPANY)
     for _ in range(50):
-        server.store.take(account, 50, server.context.now()).result(10)
+        server.store.take(account, 50, server.context.now()).result()
 
     page = visitor.get(PAID_COMPANY)
 
@@ -330,7 +330,7 @@ def test_without_credits_the_preview_is_served_and_says_so(server: Server) -> No
     server.store.take_and_charge(
         Purchase(account, call_limit=50, company="FR/autre", cost=250, grant=250),
         server.context.now(),
-    ).result(10)
+    ).result()
 
     page = visitor.send(PAID_COMPANY)
 

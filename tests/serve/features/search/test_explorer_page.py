@@ -107,7 +107,7 @@ def test_the_daily_limit_is_shown_as_a_page(server: Server) -> None:
     """The 50 calls of `free` are used before"""
     visitor, account = sign_up_member(server)
     for _ in range(50):
-        server.store.take(account, 50, server.context.now()).result(10)
+        server.store.take(account, 50, server.context.now()).result()
 
     page = visitor.get("/?q=lab")
 

@@ -305,7 +305,7 @@ def test_a_long_list_is_matched_in_parts_and_downloaded_as_one_file(
         page, key = opened.page, sign_up(opened)
         account = shop.store.identify(key).result()
         assert account
-        shop.store.submit(account_rows.set_plan, account.id, "data", PLANS).result(10)
+        shop.store.submit(account_rows.set_plan, account.id, "data", PLANS).result()
         opened.open("/rapprochement")
 
         page.get_by_label("ou choisissez un fichier").set_input_files(files=[file])

@@ -141,9 +141,9 @@ def sign_up_member(
     visitor.log_in(email)
     person = server.store.read(people.find_by_email, email).result()
     assert person
-    server.store.submit(people.confirm, person.id).result(10)
+    server.store.submit(people.confirm, person.id).result()
     if plan != "free":
         server.store.submit(
             account_rows.set_plan, person.account, plan, PLANS, api_tool=api_tool
-        ).result(10)
+        ).result()
     return visitor, person.account
