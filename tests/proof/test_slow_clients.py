@@ -175,29 +175,31 @@ def test_slow_clients_are_cut_off_and_others_do_not_wait(tmp_path: Path) -> None
         [company("EE", f"{i:05}", f"Õun Lab {i}", adresse="a" * 4_000) for i in range(ROWS)],
     )
     accounts = [headers["Authorization"] for headers in keys(tmp_path / "state", 1 + CLIENTS // 5)]
-    with serving(tmp_path / "data", tmp_path / "state") as server:
-        caller_before = OtherCaller(server.address)
-        caller_before.start()
-        time.sleep(3)
-        p99_before, memory_before = caller_before.p99(), server.private()
+    with (
+        serving(tmp_path / "data", tmp_path / "state") as server,
+        # Other work on the machine delays the searches of both servers.
+        serving(tmp_path / "data", tmp_path / "other state") as other_server,
+    ):
+        caller, other_caller = OtherCaller(server.address), OtherCaller(other_server.address)
+        memory_before = server.private()
         memory_samples = [memory_before]
-        caller_during = OtherCaller(server.address)
         with clients(server, accounts) as sockets:
-            caller_during.start()
+            caller.start()
+            other_caller.start()
             seconds = longest_times(
                 int(server.address.rpartition(":")[2]),
                 sockets,
                 lambda: memory_samples.append(server.private()),
             )
-        p99_during = caller_during.p99()
+        p99, other_p99 = caller.p99(), other_caller.p99()
         with suppress(OSError):  # if an answer comes, it is 200
             assert ask(server.address, "/healthz")[0] == 200
     sys.stdout.write(
         f"{CLIENTS} clients disconnected after {[f'{longest:.0f}' for longest in seconds]} s; "
-        f"p99 {p99_before:.0f} ms, beside them {p99_during:.0f} ms; "
+        f"p99 beside them {p99:.0f} ms, of a server without them {other_p99:.0f} ms; "
         f"private memory {memory_before:.0f} MiB, at most {max(memory_samples):.0f} MiB\n"
     )
     assert max(seconds) < CUT_SECONDS + LATE_SECONDS
-    assert caller_during.statuses == {200}
-    assert p99_during < max(MOST_MS, 3 * p99_before)
+    assert caller.statuses == {200}
+    assert p99 < max(MOST_MS, 3 * other_p99)
     assert max(memory_samples) < memory_before + MOST_MIB

@@ -27,6 +27,7 @@ from tests import ROOT
 from tests.pipeline.nightly import register_server as responders
 from tests.pipeline.nightly.register_server import RegisterServer
 from tests.pipeline.nightly.test_fetching import EE_NAME, EE_ZIP, unzipped, zipped
+from tests.serve.processes import avoid_midnight
 
 RAW = ROOT / "seeds" / "raw"
 IE_NAME = "companies.csv.zip"  # of the published file of Ireland
@@ -313,6 +314,7 @@ def test_a_recent_copy_of_an_old_register_is_old(tmp_path: Path, server: Registe
     """An edition has the date of its newest registration, not the date of its file or of the fetch."""
     config = write_config(tmp_path, server)
     server.publish(f"/{EE_NAME}", _estonia_founded_on("14.01.2022"))
+    avoid_midnight()
 
     run_night(config)
 

@@ -33,6 +33,7 @@ from tests.serve.processes import (
     children,
     command_with_sockets,
     eventually,
+    in_time,
     is_alive,
     log_so_far,
     parse_log,
@@ -55,25 +56,36 @@ def data(tmp_path: Path) -> Path:
 
 @pytest.mark.parametrize("signal_number", [signal.SIGTERM, signal.SIGINT])
 def test_a_server_prints_its_address_serves_and_exits_with_0(
-    data: Path, signal_number: int, capsys: pytest.CaptureFixture[str]
+    data: Path, signal_number: int
 ) -> None:
     with server_process(data) as process:
         address = read_line(process)
-        (worker,) = children(process.pid)
-        start_seconds = processor_seconds(worker)
         status, body = ask(address, "/api/v1/societes?pays=FR")
-        with capsys.disabled():
-            sys.stdout.write(f"[ready after {start_seconds:.2f} s of a processor] ")
         stdout, stderr = stop(process, signal_number)
 
-    # The goal is a second on an idle machine with fast processors; a busy or slow machine needs up to four times that.
-    # So the import of the main libraries is the measure: a start usually takes about five times as long.
-    assert start_seconds < 8 * _seconds_of_libraries()
     assert address.startswith("http://127.0.0.1:")
     assert (status, orjson.loads(body)["total"]) == (200, 8)
     assert stdout == ""
     assert [line["event"] for line in parse_log(stderr)].count("request") == 1
     assert data.with_name("state").is_dir()
+
+
+def test_a_server_starts_with_little_processor_time(data: Path) -> None:
+    """The import of the main libraries is the measure: a start usually takes about five times as long.
+
+    The goal is a second on an idle machine with fast processors; a busy or slow machine needs up to four times that.
+    """
+
+    def is_in_time() -> bool:
+        """Whether a start takes less than eight times as long as the import of the libraries."""
+        with server_process(data) as process:
+            read_line(process)
+            (worker,) = children(process.pid)
+            start_seconds = processor_seconds(worker)
+            stop(process)
+        return start_seconds < 8 * _seconds_of_libraries()
+
+    assert in_time(is_in_time)
 
 
 def _seconds_of_libraries() -> float:
