@@ -24,7 +24,7 @@ from tests.bench.synth.writer import SynthOptions
 from tests.serve.processes import ask, read_line
 from tests.wheels import ROOMS, empty_environment, install, lend_libraries, run, variables
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.slow
 
 # Files for readers and administrators; no command opens them.
 NOT_INSTALLED: Final = ("*.md", "*.pxd", "deploy/*", "screenshots/*")

@@ -232,6 +232,13 @@ def _keep_running(worker_set: _WorkerSet, signals: int, ready: Callable[[], None
         if signals in events and _handle_signals(signals, workers):
             return
         for number, worker in enumerate(workers):
+            # First, since the pipe of a worker that has ended may contain its error.
+            if worker.pipe in events:
+                worker.ready, error = _becomes_ready(worker)
+                if error and not all_were_ready:
+                    raise WorkersError(error)
+                if error:
+                    _log.error("worker %s cannot start: %s", worker.process.pid, error)
             if worker.process.sentinel in events:
                 code, description = worker.end()
                 if code == _NUMBER_TAKEN:
@@ -256,12 +263,6 @@ def _keep_running(worker_set: _WorkerSet, signals: int, ready: Callable[[], None
                     metrics.forget_process(worker.process.pid)
                 time.sleep(_PAUSE_SECONDS if not worker.ready else 0)
                 workers[number] = worker_set.start_again(number, is_replacement=all_were_ready)
-            elif worker.pipe in events:
-                worker.ready, error = _becomes_ready(worker)
-                if error and not all_were_ready:
-                    raise WorkersError(error)
-                if error:
-                    _log.error("worker %s cannot start: %s", worker.process.pid, error)
         if not all_were_ready and all(worker.ready for worker in workers):
             all_were_ready = True
             ready()

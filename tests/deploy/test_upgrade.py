@@ -195,5 +195,5 @@ def _continuous_calls(host: Host) -> Iterator[dict[str, Any]]:
             yield figures
         finally:
             process.terminate()
-            output, _ = process.communicate(timeout=90)
+            output, _ = process.communicate(timeout=260)
     figures.update(orjson.loads(output))

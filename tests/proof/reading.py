@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 # The status and the headers of a response.
 _HEAD: Final = re.compile(rb"HTTP/1.1 (\d+) [^\r]*\r\n(.*)\r\n\r\n", re.DOTALL)
-_SECONDS: Final = 60.0  # the longest wait for a response
+_SECONDS: Final = 240.0  # the longest wait for a response
 # Connections stop at this number, so that a server that has ended does not fill the memory with faults.
 _MOST_FAULTS: Final = 1_000
 

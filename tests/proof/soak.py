@@ -232,13 +232,16 @@ async def run(
     total = int(options.minutes * 60 * options.rate)
     samples: list[SoakSample] = []
     intervals = [Interval()]  # an answer counts in the interval in which it comes
+    one_at_a_time = asyncio.Lock()
     start = time.monotonic()
     due_sample = options.every
 
     async def take_sample(seconds: float, ended: Interval) -> None:
         """Add and print the sample of an interval that has ended."""
-        # The kernel sums the memory pages of each process, which takes 0.1 s and would delay requests.
-        samples.append(await asyncio.to_thread(_sample, pid, state, seconds, ended))
+        # The kernel sums the memory pages of each process, which takes 0.1 s and would delay requests. A process opens
+        # the quota file only once at a time.
+        async with one_at_a_time:
+            samples.append(await asyncio.to_thread(_sample, pid, state, seconds, ended))
         sys.stdout.write(samples[-1].line() + "\n")
         sys.stdout.flush()
 

@@ -96,7 +96,8 @@ def test_workers_end_with_a_killed_server_and_the_next_server_cleans_up(
             thread.start()
             assert eventually(lambda: count_exports(store, account_id) == 2)
             process.kill()
-            os.kill(server_worker, signal.SIGKILL)
+            with suppress(ProcessLookupError):  # it has ended without its parent
+                os.kill(server_worker, signal.SIGKILL)
             process.wait()
             thread.join()
             os.kill(export_worker, signal.SIGCONT)

@@ -35,11 +35,11 @@ ROUNDS_SECONDS = 180.0 * max(1.0, ROUNDS / 100)  # a slow machine completes fewe
 FEWEST = min(20, ROUNDS)  # rounds, however slow the machine is
 
 # Besides the rounds: the start, the stop, and a wait for a server that hangs.
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(ROUNDS_SECONDS + 200)]
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(ROUNDS_SECONDS + 600)]
 
-# Longer than the time limit of the store, after which the server answers 503 (quota/store/future.py).
-ANSWER_SECONDS = 30.0
 START_SECONDS = 120.0  # until a worker must have started
+# A request in the queue of the killed worker waits for its replacement.
+ANSWER_SECONDS = START_SECONDS + 30.0
 COMPANIES = 60  # read by as many callers in a round
 COST = 5  # credits of a company
 PLANS = load()
@@ -155,6 +155,9 @@ async def _read_company(server: Server, key: str, identifier: str, answers: Roun
     )
     head = ANSWER.match(answer)
     if head is None or len(answer) < head.end() + int(_number_in_header(answer, b"Content-Length")):
+        answers.lost += 1
+        return
+    if head[1] == b"503":  # a disk that needs longer than the store waits; the call may be counted
         answers.lost += 1
         return
     assert head[1] in (b"200", b"402", b"429"), head[1]

@@ -1,10 +1,21 @@
 """A command line on a STATE folder of the test, and an account in it."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from quota.redis import connection
 from tests.quota.command import Capture, Command
+
+
+@pytest.fixture(scope="session", autouse=True)
+def patient_connections() -> Iterator[None]:
+    """Connections that wait a minute for Redis: a machine that stands still for 2 s is no fault of the server."""
+    with pytest.MonkeyPatch.context() as patch:
+        for bound in ("CONNECT_S", "ANSWER_S", "WHOLE_REPLY_S"):
+            patch.setattr(connection, bound, 60.0)
+        yield
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Real Redis and Valkey servers, which a test can kill and start again on the same files."""
 
 import os
+import secrets
 import shutil
 import signal
 import socket
@@ -8,7 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -26,7 +27,7 @@ KINDS: Final = ("redis", "valkey")
 ATTEMPTS: Final = 5
 # Options with which a server writes to disk before it acknowledges (`appendfsync always`).
 SYNCED: Final = ("--appendonly", "yes", "--appendfsync", "always")
-_MEMORY: Final = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+MEMORY: Final = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
 
 
 class Server:
@@ -106,7 +107,7 @@ def running(kind: str, *options: str) -> Iterator[Server]:
     The files are in memory if possible, since only processes are killed, and a slow disk is longer silent than a store
     waits for an answer.
     """
-    folder = Path(tempfile.mkdtemp(prefix="centre-", dir=_MEMORY))
+    folder = Path(tempfile.mkdtemp(prefix="centre-", dir=MEMORY))
     server = Server(kind, folder, options or SYNCED)
     try:
         server.start()
@@ -124,7 +125,11 @@ def run_on(kind: str, machine: "type[RuleBasedStateMachine]") -> None:
 
 
 def free_port() -> int:
-    """A port of this machine that no process listens on."""
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        port: int = listening.getsockname()[1]
-        return port
+    """A port of this machine that no process listens on, and that the kernel gives to no other process.
+
+    The kernel chooses ports from 32 768 on (`ip_local_port_range`).
+    """
+    while True:
+        port = 10_000 + secrets.randbelow(22_768)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port

@@ -93,7 +93,8 @@ def processor_seconds(pid: int) -> float:
 def ask(address: str, path: str, headers: Mapping[str, str] | None = None) -> tuple[int, bytes]:
     """The status and the body of the response to a GET."""
     host = address.removeprefix("http://")
-    with closing(http.client.HTTPConnection(host, timeout=60)) as connection:
+    # Longer than the server waits for an export (serve/features/export), which has a low priority.
+    with closing(http.client.HTTPConnection(host, timeout=200)) as connection:
         connection.request("GET", path, headers=dict(headers or {}))
         response = connection.getresponse()
         return response.status, response.read()

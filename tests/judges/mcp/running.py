@@ -21,7 +21,7 @@ def run(*command: str | Path, home: Path | None = None) -> str:
     """Run a program that must succeed; return its stdout. `home`: its home directory."""
     environment = os.environ | ({"HOME": str(home)} if home else {})
     done = subprocess.run(
-        command, cwd=HERE, env=environment, text=True, capture_output=True, check=False, timeout=120
+        command, cwd=HERE, env=environment, text=True, capture_output=True, check=False, timeout=600
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -1,6 +1,5 @@
 """/llms.txt is read by the parser of the format's author, and the documentation is checked by afdocs."""
 
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import pytest
 
 from tests.judges.conftest import UNLIMITED
 from tests.judges.mcp.running import HERE, MODULES, python, run
+from tests.quota.servers import free_port
 from tests.serve.processes import ask, eventually, read_line, server_process
 
 pytestmark = pytest.mark.judge
@@ -17,9 +17,7 @@ pytestmark = pytest.mark.judge
 @pytest.fixture(scope="module")
 def server_url(demo_data: Path) -> Iterator[str]:
     """The address of a server, which is also its `--base-url`, so that links begin with it."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     flags = ("--port", str(port), "--base-url", f"http://127.0.0.1:{port}")
     with server_process(demo_data, *flags, environment=UNLIMITED) as process:
         address = read_line(process)

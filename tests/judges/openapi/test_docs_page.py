@@ -68,6 +68,7 @@ def test_an_operation_can_be_tried(docs: WatchedPage) -> None:
     operation.get_by_role("button", name="Execute").click()
     answer = operation.locator(".live-responses-table tr.response td.response-col_status")
     answer.first.wait_for()
+    operation.locator(".live-responses-table", has_text="Royaume-Uni").wait_for()
 
     assert "200" in answer.first.inner_text()
     assert "Royaume-Uni" in operation.locator(".live-responses-table").inner_text()

@@ -17,6 +17,7 @@ from quota.errors import StoreUnavailable, WrongStoreError
 from quota.ledger import account_rows, activity
 from quota.ledger.calls import Meter, Purchase
 from quota.periods import iso
+from quota.redis import connection
 from quota.redis.connection import ANSWER_S
 from quota.redis.store import RedisStore
 from quota.store.interface import Store
@@ -275,12 +276,13 @@ def test_the_account_of_a_key_is_remembered_for_seconds_and_without_the_centre(
 
 
 def test_a_silent_centre_is_waited_for_once(
-    server: Server, centre: RedisStore, tmp_path: Path
+    server: Server, centre: RedisStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """After one wait for the stopped centre, the edge identifies a known key from its own file without waiting."""
     account = create_account(centre, "free", PLANS, NOON).result()
     _, text = create_key(centre, account.id, PLANS, NOON).result()
     clock = Clock()
+    monkeypatch.setattr(connection, "ANSWER_S", ANSWER_S)
     store = open_edge(tmp_path, server, clock)
 
     async def identified_account() -> str | None:

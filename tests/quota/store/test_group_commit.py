@@ -68,8 +68,8 @@ def test_queued_operations_are_committed_as_one_group_in_their_order() -> None:
 def test_after_a_group_of_several_the_next_group_waits_for_more_operations(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """The wait is at most GATHERING_S, here 2 s, so an operation 0.1 s after another is in the same group."""
-    monkeypatch.setattr(group_commit, "GATHERING_S", 2.0)
+    """The wait is at most GATHERING_S, here a minute, so an operation 0.1 s after another is in the same group."""
+    monkeypatch.setattr(group_commit, "GATHERING_S", 60.0)
     disk = Disk()
     writer = GroupCommit(disk.commit, lambda: None)
     disk.may_commit.clear()

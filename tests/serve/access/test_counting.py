@@ -225,14 +225,14 @@ def test_no_key_is_in_the_traceback_of_a_crash(data: Path) -> None:
 
 @pytest.mark.slow
 def test_calls_and_credits_restart_while_a_server_runs_into_a_new_month(data: Path) -> None:
-    """R8, D3, D9: the server runs from 30 November 23:59:40 into December, with 50 calls a day"""
+    """R8, D3, D9: the server runs from 30 November 23:59:00 into December, with 50 calls a day"""
     faketime_library = faketime()
     customer = customer_of(data, "free")
     record = "/api/v1/societes/FR/552100554"
     environment = {
         **NO_BURST_LIMITS,
         "LD_PRELOAD": str(faketime_library),
-        "FAKETIME": "@2026-11-30 23:59:40",  # a busy machine takes seconds to start a server
+        "FAKETIME": "@2026-11-30 23:59:00",  # a busy machine takes seconds to start a server
         "FAKETIME_DONT_FAKE_MONOTONIC": "1",
         "TZ": "UTC",
     }
@@ -245,7 +245,7 @@ def test_calls_and_credits_restart_while_a_server_runs_into_a_new_month(data: Pa
         calls_in_december = ask_concurrently(address, customer, [SEARCH] * 60)
         stop(process)
 
-    assert 1 <= int(record_in_november[1]["X-Quota-Reset"]) <= 20
+    assert 1 <= int(record_in_november[1]["X-Quota-Reset"]) <= 60
     assert Counter(status for status, _ in calls_in_november) == {200: 49, 429: 11}
     assert Counter(status for status, _ in calls_in_december) == {200: 49, 429: 11}
     assert record_in_december[1]["X-Quota-Used"] == "1"

@@ -95,9 +95,9 @@ def test_after_a_request_its_place_stays_taken_for_as_long_as_it_ran() -> None:
         first_request, second_request = request_from("192.0.2.1"), request_from("192.0.2.1")
         await lanes.enter(first_request)
         await asyncio.sleep(0.03)
-        lanes.leave(first_request)
         since = loop.time()
+        lanes.leave(first_request)
         await lanes.enter(second_request)
         return loop.time() - since
 
-    assert 0.025 < asyncio.run(seconds_until_second_request()) < 5
+    assert asyncio.run(seconds_until_second_request()) > 0.025

@@ -1,6 +1,7 @@
 """An unusable quota store: 503 for keys, service for visitors, recovery without a restart (G9)."""
 
 import asyncio
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -265,6 +266,7 @@ def test_a_store_that_can_be_opened_later_is_used_without_a_restart(
     world.publish(data)
     monkeypatch.setattr(store_holder, "PAUSE_SECONDS", 0.2)
     attempts = []
+    is_checked = threading.Event()  # the answers without a store are read
 
     def opener(folder: Path) -> Store:
         """Fail twice as a missing disk does, once by an unexpected error, then open the store."""
@@ -273,6 +275,7 @@ def test_a_store_that_can_be_opened_later_is_used_without_a_restart(
             raise StoreUnavailable("the disk is not there")
         if len(attempts) == 3:
             raise KeyError("redis_version")  # an unexpected answer of a store
+        is_checked.wait(120)
         return LmdbStore(folder)
 
     unknown_key = {"Authorization": f"Bearer {credentials.make_key(lambda below: below - 1)}"}
@@ -282,6 +285,7 @@ def test_a_store_that_can_be_opened_later_is_used_without_a_restart(
         readiness = [server.ask("/readyz")]
         health = server.ask("/healthz").status
         malformed_status = server.ask(SEARCH, headers={"Authorization": "Bearer soc_live_x"}).status
+        is_checked.set()
 
         def is_refused() -> bool:
             """Search with the unknown key; whether the store is open, so that the key is refused."""

@@ -125,7 +125,7 @@ def test_a_client_that_does_not_read_its_responses_is_disconnected(
         with pytest.raises((ConnectionResetError, BrokenPipeError)):
             with suppress(TimeoutError):
                 client.sendall(requests)
-            for _ in range(100):
+            for _ in range(1_200):
                 client.send(b"\r\n")
                 time.sleep(0.1)
 

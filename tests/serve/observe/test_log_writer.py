@@ -183,7 +183,7 @@ def test_a_server_whose_log_nobody_reads_still_answers_and_counts_the_loss(tmp_p
             connection.request("GET", "/metrics")
             metrics = connection.getresponse().read().decode()
         process.terminate()
-        assert process.wait(20) == 0
+        assert process.wait(120) == 0
     os.close(reader)
 
     lost_lines = re.search(r"^societes_log_lines_lost_total (\d+)", metrics, re.MULTILINE)

@@ -45,7 +45,8 @@ def read_only_view(data: Path, view: Path) -> Iterator[Path]:
         subprocess.run([mount, "-o", "remount,bind,ro", view], check=True)
         yield view
     finally:
-        subprocess.run(["umount", view], check=True)
+        # A reader of the files that is killed may live for a moment.
+        assert eventually(lambda: subprocess.run(["umount", view], check=False).returncode == 0)
 
 
 def test_a_server_over_a_mirror_searches_exports_and_counts_without_writing_to_data(
@@ -145,7 +146,7 @@ def test_the_state_and_the_spool_must_be_outside_data(
 ) -> None:
     name, folder = option.split("=")
     with server_process(tmp_path / "data", *flags, name, f"{tmp_path}/{folder}") as process:
-        assert process.wait(20) == 2
+        assert process.wait(120) == 2
     assert not (tmp_path / "data").exists()
 
 

@@ -9,11 +9,11 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from http.client import HTTPException
 from multiprocessing import get_context
-from multiprocessing.connection import Connection
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
 
@@ -250,6 +250,7 @@ def test_a_worker_that_dies_while_it_starts_does_not_end_its_parent() -> None:
     worker = workers._Worker(process, ours)
 
     assert workers._becomes_ready(worker) == (False, "")
+    process.join(120)
     assert process.exitcode == 0
     ours.close()
 
@@ -388,9 +389,20 @@ def test_a_worker_whose_number_is_taken_is_replaced_until_a_number_is_free(
     assert (tmp_path / "tries").read_text() == "xxx"
 
 
+@pytest.mark.parametrize("is_late", [False, True])
 def test_the_command_fails_with_the_error_of_a_worker_that_cannot_start(
-    run_workers: Callable[..., None],
+    run_workers: Callable[..., None], monkeypatch: pytest.MonkeyPatch, is_late: bool
 ) -> None:
+    """Also if the parent looks for the error only after the worker has ended"""
+
+    def wait_for_ends(events: Sequence[Any]) -> list[Any]:
+        """Wait until the processes have ended; return all events."""
+        for sentinel in events[-2:]:
+            wait([sentinel], timeout=120)
+        return wait(events)
+
+    if is_late:
+        monkeypatch.setattr(workers, "wait", wait_for_ends)
     with pytest.raises(WorkersError, match=r"^no room is left$"):
         run_workers(reports_an_error_and_exits, 2)
 
@@ -458,7 +470,7 @@ def test_a_server_uses_the_sockets_that_systemd_passes(data: Path) -> None:
                 address = read_line(process)
                 statuses = {ask(address, "/healthz")[0] for _ in range(4)}
                 process.terminate()
-                assert process.wait(20) == 0
+                assert process.wait(120) == 0
             assert (address, statuses) == (ports.address(listener), {200})
 
 

@@ -170,7 +170,7 @@ def test_the_program_ends_when_its_server_closes_the_pipe(files: Sequence[Path])
         assert process.stdin
         process.stdin.close()
 
-        assert process.wait(20) == 1
+        assert process.wait(120) == 1
     os.close(lock_file)
 
 
@@ -323,7 +323,8 @@ def test_a_server_is_ready_after_it_has_read_ahead_unless_warm_is_false(
         assert is_reader_started(worker) == reads_ahead
         os.close(lock_file)
         assert eventually(lambda: ask(address, "/readyz")[0] == 200)
-        assert is_read_at_random(next(data.glob("*/UK.shard")), worker) != reads_ahead
+        shard = next(data.glob("*/UK.shard"))
+        assert eventually(lambda: is_read_at_random(shard, worker) != reads_ahead)
         assert not reads_ahead or eventually(lambda: "read ahead" in log_so_far(process))
         _, stderr = stop(process)
 

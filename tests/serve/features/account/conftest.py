@@ -162,7 +162,7 @@ def mail_and_payment_server(
     data.mkdir()
     world.publish(data)
     mail = MailSettings(
-        "127.0.0.1", "ne-pas-repondre@exemple.fr", mail_server.port, PLAIN, timeout=2
+        "127.0.0.1", "ne-pas-repondre@exemple.fr", mail_server.port, PLAIN, timeout=10
     )
     paiement = stripe_server.settings()
     with run_server(data, BASE_URL, courriel=mail, paiement=paiement) as server:

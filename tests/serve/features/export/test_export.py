@@ -17,7 +17,7 @@ from serve.contract import files
 from serve.http.reply import EXPOSED
 from shards.query import Query, Range
 from tests import oracle
-from tests.serve.client import PLANS, UNREACHABLE_LIMITS, Server, run_server
+from tests.serve.client import PLANS, UNREACHABLE_LIMITS, Server, run_server, wait_for_log_lines
 from tests.serve.clock import Clock
 from tests.serve.exports import (
     EXPORT_PATH,
@@ -28,7 +28,6 @@ from tests.serve.exports import (
     post_json,
     spool_files,
 )
-from tests.serve.processes import eventually
 from tests.serve.world import COMPANIES, IT, RETAIL, TWO_SECTORS_LABEL
 
 TWO_AT_ONCE = replace(UNREACHABLE_LIMITS, exports=2)
@@ -649,8 +648,7 @@ def test_the_log_names_the_parameters_and_the_size(separate_server: Server) -> N
     separate_server.lines.clear()
     reply = post_json(separate_server, separate_server.customer("data"), b'{"pays":"EE"}')
 
-    assert eventually(lambda: len(separate_server.lines) == 1)
-    line = orjson.loads(separate_server.lines[-1])
+    (line,) = wait_for_log_lines(separate_server, lambda line: line["method"] == "POST", 1)
     assert (line["route"], line["method"], line["quota"]) == ("export", "POST", "taken")
     assert line["query"] == {"pays": ["EE"]}
     assert line["bytes"] > len(reply.body)

@@ -121,7 +121,9 @@ def pending_export(export_server: ExportServer, customer: Customer) -> Iterator[
     thread = threading.Thread(target=export)
     thread.start()
     assert eventually(lambda: export_count(export_server.server, customer) == 1)
-    assert eventually(lambda: bool(list((export_server.state / "exports").glob("*/*"))))
+    assert eventually(lambda: bool(list((export_server.state / "exports").glob("*/*/"))))
+    # The pool sends the job after it has made its folder, before the event loop answers another request.
+    assert export_server.server.ask("/healthz").status == 200
     yield replies
     thread.join(120)
 
@@ -210,6 +212,7 @@ def test_a_finished_file_is_not_counted_if_its_client_has_gone(
             assert eventually(lambda: export_count(server, customer) == 1)
             assert eventually(lambda: bool(list((export_server.state / "exports").glob("*/*/"))))
         # The reply to this request shows that the server has seen the end of the earlier connection.
+        assert metric_value(server, "societes_exports_in_progress") == 1
         assert export_count(server, customer) == 1
         os.kill(pid, signal.SIGCONT)
         assert eventually(lambda: metric_value(server, "societes_exports_in_progress") == 0)

@@ -23,6 +23,7 @@ from tests.serve.surfaces.site.visitor import PASSWORD, Visitor, new_email, sign
 PUBLIC_FORMS = ["/inscription", "/connexion"]
 MEMBER_FORMS = ["/deconnexion", "/compte/cles", "/compte/cles/revocation", "/compte/mot-de-passe",
           "/compte/adresses", "/compte/adresses/revocation", "/compte/confirmation"]  # fmt: skip
+STANDING_CLOCK = Clock("2026-11-21T12:00:00")  # no limit recovers during a test
 
 
 @pytest.mark.parametrize("path", PUBLIC_FORMS + MEMBER_FORMS)
@@ -194,7 +195,7 @@ def test_a_long_list_counts_by_its_size_and_a_refused_list_does_not_count(
     """D1"""
     debit = replace(UNREACHABLE_LIMITS, pages=20)
     long_list = b"nom;pays\n" + b"x" * (10 * FORM_PAGE_BYTES)
-    with run_server(separate_data, debit=debit) as server:
+    with run_server(separate_data, debit=debit, now=STANDING_CLOCK) as server:
         visitor = Visitor(server)
         visitor.get("/rapprochement")  # the first of 20 pages
         first_page = visitor.upload("/rapprochement", long_list)  # 10 by its size, and its page
@@ -214,7 +215,7 @@ def test_a_long_list_counts_by_its_size_and_a_refused_list_does_not_count(
 def server_behind_a_proxy(data: Path, **debit: int) -> Iterator[Server]:
     """A server with these burst limits that trusts the addresses in X-Forwarded-For."""
     limits, trusted = replace(UNREACHABLE_LIMITS, **debit), [ip_network("127.0.0.0/8")]
-    with run_server(data, debit=limits, trusted=trusted) as server:
+    with run_server(data, debit=limits, trusted=trusted, now=STANDING_CLOCK) as server:
         yield server
 
 
@@ -235,7 +236,7 @@ def test_searches_and_pages_have_burst_limits(separate_data: Path) -> None:
 def test_searches_for_numbers_are_limited_like_public_lists(separate_data: Path) -> None:
     """The number of a company redirects to its page: that is not a search, so the limit of public lists applies"""
     debit = replace(UNREACHABLE_LIMITS, visiteur=2, listes=4)
-    with run_server(separate_data, debit=debit) as server:
+    with run_server(separate_data, debit=debit, now=STANDING_CLOCK) as server:
         numbers = [Visitor(server).get("/?q=552100554").status for _ in range(6)]
 
     assert numbers == [303] * 4 + [429] * 2
