@@ -16,7 +16,7 @@ import pytest
 from shards.query import ORDERS, STATES
 from tests import world
 from tests.proof.reading import Readers, Response
-from tests.serve.processes import ask, eventually, read_line, server_process, stop
+from tests.serve.processes import ask, children, eventually, read_line, server_process, stop
 from tests.world import company
 
 DAMAGES = int(os.environ.get("PROOF_DAMAGES", "3000"))  # bits that are flipped
@@ -111,9 +111,12 @@ def test_a_truncated_generation_is_refused_under_load(tmp_path: Path) -> None:
     (tmp_path / "serve.toml").write_text(HIGH_LIMITS)
     with server_process(data, "--config", str(tmp_path / "serve.toml")) as process:
         readers = Readers(read_line(process), PATHS[:20], Judge().fault)
+        (worker,) = children(process.pid)
+        os.kill(worker, signal.SIGSTOP)  # it must not switch before the file is truncated
         truncated_generation = world.publish(data, companies)
         shard = data / truncated_generation / "EE.shard"
         os.truncate(shard, shard.stat().st_size // 2)
+        os.kill(worker, signal.SIGCONT)
 
         async def scenario() -> None:
             """Read for 3 s while the server tries to switch to the truncated generation."""

@@ -16,11 +16,11 @@ from typing import Final
 
 import pytest
 
-from serve.process import port as ports
 from shards.generations import generation_files, pointer
 from shards.generations.manifest import File
 from shards.mirror import signature
 from tests.proof.tools import WAIT_S, next_line
+from tests.quota.servers import free_port
 from tests.serve.nginx import PASSWORD, USER, configure, run_nginx
 from tests.serve.processes import ROOT, eventually, read_line, server_process, stop
 from tests.world import company, publish
@@ -180,9 +180,7 @@ def test_the_download_of_an_object_is_resumed(source: Path, tmp_path: Path) -> N
 @contextmanager
 def _run_s3_server(folder: Path, *flags: str) -> Iterator[str]:
     """Start a real S3 server of the folder, whose sub-folders are buckets; yield its address."""
-    free_socket = ports.bind("127.0.0.1", 0)
-    port = free_socket.getsockname()[1]
-    free_socket.close()
+    port = free_port()
     program = Path(sys.executable).with_name("hadro")
     with subprocess.Popen(
         [program, folder, "--port", str(port), "--log-level", "error", *flags],

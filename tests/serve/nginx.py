@@ -7,8 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from serve.process import port as ports
 from tests.proof.tools import WAIT_S, need
+from tests.quota.servers import free_port
 from tests.serve.processes import ROOT, eventually
 
 # A mirror logs in with these. The password has a letter outside ASCII, as a password may.
@@ -45,9 +45,7 @@ def configure(folder: Path, data: Path, upstream: int) -> Nginx:
         [openssl, "passwd", "-apr1", PASSWORD], check=True, capture_output=True, text=True
     ).stdout
     passwords.write_text(f"{USER}:{hashed}")
-    free_socket = ports.bind("127.0.0.1", 0)
-    port = free_socket.getsockname()[1]
-    free_socket.close()
+    port = free_port()
     example = (ROOT / "serve" / "deploy" / "nginx.conf").read_text()
     for old, new in (
         ("listen 443", f"listen 127.0.0.1:{port}"),
