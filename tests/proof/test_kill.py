@@ -157,9 +157,6 @@ async def _read_company(server: Server, key: str, identifier: str, answers: Roun
     if head is None or len(answer) < head.end() + int(_number_in_header(answer, b"Content-Length")):
         answers.lost += 1
         return
-    if head[1] == b"503":  # a disk that needs longer than the store waits; the call may be counted
-        answers.lost += 1
-        return
     assert head[1] in (b"200", b"402", b"429"), head[1]
     answers.calls += head[1] != b"429"
     answers.debits[identifier] += int(_number_in_header(answer, b"X-Credits-Debites"))

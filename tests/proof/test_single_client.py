@@ -16,8 +16,8 @@ from tests.world import company, publish
 
 pytestmark = pytest.mark.slow
 
-# The most processors that two workers may use for one client (a half in each worker) and the searches of another.
-MOST_BUSY = 1.5
+# The most processors that two workers may use for one client and the searches of another.
+MOST_BUSY = 1.2
 
 Callers = Iterator[Mapping[str, str]]
 

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 from pipeline.errors import BuildError
 from pipeline.workers import processes
 from pipeline.workers.processes import AddProgress, Processes
+from tests.serve.processes import eventually
 
 ENOUGH_BYTES = 1 << 40  # a limit of memory that the tasks below do not reach
 
@@ -171,16 +171,8 @@ def test_processes_end_with_their_parent(tmp_path: Path, end_signal: signal.Sign
         env={**os.environ, "PYTHONPATH": str(root)},
         stderr=subprocess.DEVNULL,
     ) as parent:
-        _wait_until(lambda: all(id_file.exists() and id_file.read_text() for id_file in id_files))
+        assert eventually(lambda: all(id_file.read_text() for id_file in id_files))
         parent.send_signal(end_signal)
     children = [int(id_file.read_text()) for id_file in id_files]
 
-    _wait_until(lambda: not any(Path(f"/proc/{child}").exists() for child in children))
-
-
-def _wait_until(is_true: Callable[[], bool]) -> None:
-    """Wait until `is_true` returns True; fail after a minute."""
-    deadline = time.monotonic() + 60
-    while not is_true():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    assert eventually(lambda: not any(Path(f"/proc/{child}").exists() for child in children))

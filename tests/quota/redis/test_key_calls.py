@@ -15,6 +15,7 @@ from tests.quota.filling import create_account, create_key
 from tests.quota.redis.distance import at_distance, counted_trips
 from tests.quota.servers import KINDS, Server, running
 from tests.quota.small import NOON, PLANS
+from tests.serve.processes import in_time
 
 KEYS: Final = 10_000  # keys whose calls are written together
 DISTANCE_S: Final = 0.02  # the time of a round trip
@@ -63,34 +64,40 @@ def test_no_request_waits_while_statistics_are_written(
     server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two hosts at a distance, with ten thousand keys in use: five round trips at most."""
-    with server.client as client:
-        client.flushall()
-        digests = [secret_digest(f"key {number}") for number in range(KEYS)]
-        for number, digest in enumerate(digests):
-            row = {"id": f"k_{number}", "account": f"a_{number % 100}"}
-            client.hset("societes:k", digest, json.dumps(row))
-    with at_distance(server.port, DISTANCE_S) as url:
-        hosts = [RedisStore(url, create=True) for _ in range(2)]
-        trips = [counted_trips(host, monkeypatch) for host in hosts]
-        calls = dict.fromkeys(digests, 2)
-        writes = [host.add_key_calls(calls, NOON.date()) for host in hosts]
-        trips_per_call = []
-        while not all(write.done() for write in writes):
-            for host, trips_of_host in zip(hosts, trips, strict=True):
-                trips_before = len(trips_of_host)
-                assert host.take("a_1", 10**6, NOON).result().granted
-                trips_per_call.append(len(trips_of_host) - trips_before)
-        for host in hosts:
-            host.close()
 
-    assert [write.exception() for write in writes] == [None, None]
-    assert len(trips_per_call) > 20  # calls that were answered while the statistics were written
-    # A thread that does not run for a moment lets more trips of the statistics pass during a call.
-    assert sum(trips > 5 for trips in trips_per_call) <= len(trips_per_call) / 10
-    assert max(map(max, trips)) <= 5  # commands of a round trip
-    with server.client as client:
-        days = [
-            client.hget(f"societes:D/a_{number % 100}", f"{NOON.date()}/k_{number}")
-            for number in (0, 9_999)
-        ]
-    assert days == [(4).to_bytes(8, "big")] * 2  # two hosts noted two calls of each key
+    def is_in_time() -> bool:
+        """Whether no call waited for more than five round trips; in any case all calls are counted."""
+        with server.client as client:
+            client.flushall()
+            digests = [secret_digest(f"key {number}") for number in range(KEYS)]
+            for number, digest in enumerate(digests):
+                row = {"id": f"k_{number}", "account": f"a_{number % 100}"}
+                client.hset("societes:k", digest, json.dumps(row))
+        with at_distance(server.port, DISTANCE_S) as url:
+            hosts = [RedisStore(url, create=True) for _ in range(2)]
+            trips = [counted_trips(host, monkeypatch) for host in hosts]
+            calls = dict.fromkeys(digests, 2)
+            writes = [host.add_key_calls(calls, NOON.date()) for host in hosts]
+            trips_per_call = []
+            while not all(write.done() for write in writes):
+                for host, trips_of_host in zip(hosts, trips, strict=True):
+                    trips_before = len(trips_of_host)
+                    assert host.take("a_1", 10**6, NOON).result().granted
+                    trips_per_call.append(len(trips_of_host) - trips_before)
+            for host in hosts:
+                host.close()
+
+        assert [write.exception() for write in writes] == [None, None]
+        assert (
+            len(trips_per_call) > 20
+        )  # calls that were answered while the statistics were written
+        assert max(map(max, trips)) <= 5  # commands of a round trip
+        with server.client as client:
+            days = [
+                client.hget(f"societes:D/a_{number % 100}", f"{NOON.date()}/k_{number}")
+                for number in (0, 9_999)
+            ]
+        assert days == [(4).to_bytes(8, "big")] * 2  # two hosts noted two calls of each key
+        return max(trips_per_call) <= 5
+
+    assert in_time(is_in_time)

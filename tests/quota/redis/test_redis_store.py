@@ -341,7 +341,14 @@ def test_a_server_is_reached_by_tls_and_a_password(tmp_path: Path) -> None:
 
 def _once_reachable(take: Callable[[], StoreFuture[Meter]]) -> Meter:
     """The meter of a call once the server is reachable; a first call that succeeds is counted too."""
-    assert eventually(lambda: take().exception() is None)
+
+    def is_reached() -> bool:
+        """Whether a call succeeds."""
+        refused = take().exception()
+        assert refused is None or isinstance(refused, StoreUnavailable)
+        return refused is None
+
+    assert eventually(is_reached)
     return take().result()
 
 

@@ -80,11 +80,13 @@ def test_after_a_group_of_several_the_next_group_waits_for_more_operations(
     for future in futures:
         future.result()
 
-    writer.submit(constant(None))
+    early_operation = writer.submit(constant(None))
     time.sleep(0.1)  # without the wait the first operation would be alone in its group
-    writer.submit(constant(None))
+    late_operation = writer.submit(constant(None))
     writer.close()
 
+    early_operation.result()
+    assert late_operation.done()
     assert disk.groups == [1, 2, 2]
 
 
